@@ -140,7 +140,7 @@ PyObject *gr_py_scan_retained(PyObject *obj, PyObject *args, PyObject *kwargs)
 	struct gr_error *err;
 	PyObject *sequence;
 	uint32_t count = 0;
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, c_bytes = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:retained",
 					 gr_py_scan_retained_names, &sequence))
@@ -148,8 +148,9 @@ PyObject *gr_py_scan_retained(PyObject *obj, PyObject *args, PyObject *kwargs)
 	vertices = parse_vertices(sequence, &count);
 	if (!vertices)
 		return NULL;
-	CALL(self, err, gr_view_retained(self->scan, vertices, count, &bytes));
-	return err ? gr_py_raise(err) : PyLong_FromUnsignedLongLong(bytes);
+	CALL(self, err,
+	     gr_view_retained(self->scan, vertices, count, &bytes, &c_bytes));
+	return err ? gr_py_raise(err) : Py_BuildValue("KK", bytes, c_bytes);
 }
 
 static PyObject *path_list(const struct gr_vertex_path *path)

@@ -553,6 +553,8 @@ class Goroutine(NamedTuple):  # gr_goroutine_info
     exclusive_bytes: int
     """The bytes that it alone keeps alive; if asked for, and without
     groups."""
+    exclusive_c_bytes: int
+    """The part of them in blocks of C."""
     labels: tuple[Label, ...] | None  # if not has_unsaved_labels
     """By key. None: it may have labels, and a file without values lacks
     them."""
@@ -674,6 +676,8 @@ class GoroutineGroup(NamedTuple):  # gr_goroutine_group
     stack_size: int
     exclusive_bytes: int
     """The bytes that only they keep alive; if asked for."""
+    exclusive_c_bytes: int
+    """The part of them in blocks of C."""
     nawaited: int  # awaited.count
     """For "waiting-on": how many different things they wait for."""
     awaited: tuple[int, ...]  # gr_py_awaited_addrs()
@@ -687,8 +691,12 @@ class GoroutineList(NamedTuple):  # gr_goroutine_list
     stack_size: int
     exclusive_bytes: int
     """The sum of those of the groups, or of the goroutines; if asked for."""
+    exclusive_c_bytes: int
+    """The part of them in blocks of C."""
     shared_bytes: int
     """The bytes that several of them keep alive, and nothing else."""
+    shared_c_bytes: int
+    """The part of them in blocks of C."""
     rows: Rows[Goroutine]
     """By id; of each group its rows together."""
     groups: Rows[GoroutineGroup]
@@ -1045,7 +1053,9 @@ class Dominator(NamedTuple):  # gr_dominator
     cut: int
     """Rows directly below that are left out."""
     cut_bytes: int
-    """The bytes that these keep alive."""
+    """The bytes that these keep alive, C memory included."""
+    cut_c_bytes: int
+    """The part of them in blocks of C."""
 
 class Dominators(NamedTuple):  # gr_dominators
     """The vertices that keep most alive."""
@@ -1080,7 +1090,9 @@ class SuspectContent(NamedTuple):  # gr_suspect_content
     type: str
     objects: int
     bytes: int
-    """With what each of them keeps alive alone."""
+    """With what each of them keeps alive alone, C memory included."""
+    c_bytes: int
+    """The part of it in blocks of C."""
 
 class Suspect(NamedTuple):  # gr_suspect_info
     """A holder, or many alike, that keep much of the heap alive."""
@@ -1091,6 +1103,9 @@ class Suspect(NamedTuple):  # gr_suspect_info
     objects: int
     """How many alike; 1 for a holder."""
     retained_bytes: int
+    """With C memory."""
+    retained_c_bytes: int
+    """The part of it in blocks of C."""
     resident_bytes: _Known | None
     """The part of them that is resident; None: not known."""
     accumulation_point: str
@@ -1257,10 +1272,15 @@ class Suspects(NamedTuple):  # gr_suspect_report
     """The suspects of a heap. They do not overlap."""
 
     reached_bytes: int
+    """With C memory."""
+    reached_c_bytes: int
+    """The part of it in blocks of C."""
     min_bytes: int
     """The least that a suspect retains here."""
     runtime_bytes: int
     """The bytes that only the runtime keeps alive; it is no suspect."""
+    runtime_c_bytes: int
+    """The part of them in blocks of C."""
     residency: str
     """"exact"; "anonymous": resident bytes are upper bounds; "unknown"."""
     suspects: tuple[Suspect, ...]  # suspects[count]
@@ -1268,6 +1288,9 @@ class Suspects(NamedTuple):  # gr_suspect_report
     largest_name: str | None
     """The holder that retains most, suspect or not."""
     largest_bytes: int
+    """With C memory."""
+    largest_c_bytes: int
+    """The part of it in blocks of C."""
     gaps: Gaps
 
 class CardLink(NamedTuple):  # gr_card_link
@@ -1364,6 +1387,8 @@ class LeakGroup(NamedTuple):  # gr_leak_group
     retained_bytes: int
     """The bytes that a mark without the goroutines' stacks, g's and sudogs
     loses."""
+    retained_c_bytes: int
+    """The part of them in blocks of C."""
     retained_objects: int
     stack_bytes: int
     """The bytes of their stacks, which are no objects."""
@@ -1401,6 +1426,8 @@ class Leaks(NamedTuple):  # gr_leak_report
     unproven: int
     retained_bytes: int
     """The bytes that all leaked goroutines keep alive together."""
+    retained_c_bytes: int
+    """The part of them in blocks of C."""
     retained_objects: int
     stack_bytes: int
     groups: tuple[LeakGroup, ...]
@@ -1423,6 +1450,8 @@ class StuckGroup(NamedTuple):  # gr_stuck_group
     retained_bytes: int
     """The bytes that would be garbage without the group's own finalizers or
     cleanups."""
+    retained_c_bytes: int
+    """The part of them in blocks of C."""
     retained_objects: int
     example: _Addr
     """The address of one of the objects."""
@@ -1450,6 +1479,8 @@ class Pool(NamedTuple):  # gr_pool
     """"main.buffers"; None: it lies in no package variable."""
     retained_bytes: int
     """The bytes that only this pool holds: its tables, and what is in it."""
+    retained_c_bytes: int
+    """The part of them in blocks of C."""
 
 class Finalization(NamedTuple):  # gr_finalization
     """The answer of Scan.finalization()."""
@@ -1461,15 +1492,21 @@ class Finalization(NamedTuple):  # gr_finalization
     queue_bytes: int  # finalizers.queue_bytes
     """The bytes that only queued finalizers and cleanups hold, one that the
     runtime has not taken off the queue while it runs included."""
+    queue_c_bytes: int  # finalizers.queue_c_bytes
+    """The part of them in blocks of C."""
     queue_objects: int  # finalizers.queue_objects
     heap_bytes: int  # finalizers.heap_bytes
-    """The bytes of all objects that are reached."""
+    """The bytes of all objects that are reached, blocks of C included."""
+    heap_c_bytes: int  # finalizers.heap_c_bytes
+    """The part of them in blocks of C."""
     runners: tuple[FinalizerRunner, ...]
     """Those that are blocked first; none: none was ever needed."""
     stuck: int  # finalizers.stuck
     """Objects whose finalizers or cleanups can never run."""
     stuck_bytes: int  # finalizers.stuck_bytes
     """The bytes that would be garbage without these."""
+    stuck_c_bytes: int  # finalizers.stuck_c_bytes
+    """The part of them in blocks of C."""
     stuck_groups: tuple[StuckGroup, ...]  # finalizers.groups[finalizers.ngroups]
     """Most bytes first."""
     has_pools: bool  # pools.is_known
@@ -1478,6 +1515,8 @@ class Finalization(NamedTuple):  # gr_finalization
     """Pools that are in use."""
     pool_bytes: int  # pools.retained_bytes
     """The bytes that only pools hold, all together."""
+    pool_c_bytes: int  # pools.retained_c_bytes
+    """The part of them in blocks of C."""
     pool_rows: tuple[Pool, ...]  # pools.rows[pools.nrows]
     """Most bytes first."""
     gaps: Gaps
@@ -1586,8 +1625,10 @@ class HistogramRow(NamedTuple):  # gr_histogram_row
     """The blocks of C among them."""
     c_bytes: int
     retained_bytes: int
-    """The bytes that they keep alive: exact for roots and goroutines, else a
-    lower bound. 0 if it was not asked for."""
+    """The bytes that they keep alive, C memory included: exact for roots and
+    goroutines, else a lower bound. 0 if it was not asked for."""
+    retained_c_bytes: int
+    """The part of them in blocks of C."""
 
 class Histogram(NamedTuple):  # gr_histogram
     """The objects of the heap, counted by key."""
@@ -1604,6 +1645,8 @@ class Histogram(NamedTuple):  # gr_histogram
     """The objects that would be garbage without all objects of the exact
     type."""
     exact_bytes: int
+    exact_c_bytes: int
+    """The part of them in blocks of C."""
     gaps: Gaps
 
 class Site(NamedTuple):  # gr_py_site
@@ -1875,7 +1918,9 @@ class Holder(NamedTuple):  # gr_holder
     name: str | None
     """The name of the root, or of its field or element; None if several."""
     freed_bytes: int
-    """The bytes that would be freed without it."""
+    """The bytes that would be freed without it, C memory included."""
+    freed_c_bytes: int
+    """The part of them in blocks of C."""
     goroutine: GoroutineBrief | None  # if goroutine.id
     """The goroutine of a root on a stack."""
     nroots: int
@@ -1889,6 +1934,9 @@ class Holders(NamedTuple):  # gr_holders
     is_reachable: bool
     """If not, nothing else means anything."""
     retained_bytes: int
+    """With C memory."""
+    retained_c_bytes: int
+    """The part of it in blocks of C."""
     holder: Holder | None  # if is_reachable
     paths: tuple[Path, ...]
     """The shortest first, each from another root; those of the runtime
@@ -2528,8 +2576,9 @@ class Scan:
         """The vertex of a place: a variable's root, or an object."""
     def dominator(self, vertex: int) -> int:
         """The immediate dominator. The top is its own."""
-    def retained(self, vertices: Sequence[int]) -> int:
-        """Bytes that vertices keep alive together."""
+    def retained(self, vertices: Sequence[int]) -> tuple[int, int]:
+        """Bytes that vertices keep alive together, C memory included, and the
+        part of them in blocks of C."""
     def paths(self, vertex: int, max_paths: int) -> list[list[int]]:
         """Shortest chains from distinct roots, each root first."""
     def links(

@@ -364,8 +364,17 @@ class Heap:
             yield row.key, row.objects, row.bytes
 
     def retained(self, *things: Thing) -> int:
-        """The bytes that these keep alive together, which would be freed
+        """The bytes of Go that these keep alive together, which would be freed
         without them. This is not the sum of their retained sizes."""
+        whole, in_c = self._retained(things)
+        return whole - in_c
+
+    def retained_c(self, *things: Thing) -> int:
+        """The bytes in blocks of C that these keep alive together."""
+        return self._retained(things)[1]
+
+    def _retained(self, things: tuple[Thing, ...]) -> tuple[int, int]:
+        """With C, and C alone."""
         scan = self._asked()
         for thing in things:
             if not isinstance(thing, Vertex):

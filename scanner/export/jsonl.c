@@ -137,6 +137,7 @@ static struct gr_error *put_object(void *ctx, const struct gr_shaped *object)
 	struct writer *w = ctx;
 	const struct gr_graph *g = graph_of(w);
 	gr_vertex above = g->idom[object->vertex];
+	const struct gr_sizes retained = gr_graph_retained(g, object->vertex);
 	const char *type;
 	struct gr_error *err = find_type(w, object, &type);
 
@@ -152,7 +153,8 @@ static struct gr_error *put_object(void *ctx, const struct gr_shaped *object)
 	put_number(w->out, ", \"bytes\": ", object->bytes);
 	put_number(w->out, ", \"slot_bytes\": ", object->slot_bytes);
 	put_number(w->out,
-		   ", \"retained_bytes\": ", g->retained[object->vertex]);
+		   ", \"retained_bytes\": ", retained.bytes - retained.second);
+	put_number(w->out, ", \"retained_c_bytes\": ", retained.second);
 	gr_stream_put_text(w->out, ", \"dominator\": ");
 	if (above < g->nobjects)
 		put_address(w->out, gr_objects_addr(g->objects, above));

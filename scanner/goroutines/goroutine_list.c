@@ -339,14 +339,20 @@ static struct gr_error *weigh(struct lister *l, struct gr_goroutine_list *list)
 		return err;
 	for (uint32_t i = 0; i < nsets; i++) {
 		list->exclusive_bytes += kept[i].bytes;
-		if (has_groups)
-			l->groups.data[i].exclusive_bytes = kept[i].bytes;
+		list->exclusive_c_bytes += kept[i].second_bytes;
+		if (!has_groups)
+			continue;
+		l->groups.data[i].exclusive_bytes = kept[i].bytes;
+		l->groups.data[i].exclusive_c_bytes = kept[i].second_bytes;
 	}
 	list->shared_bytes = together.bytes - list->exclusive_bytes;
+	list->shared_c_bytes = together.second_bytes - list->exclusive_c_bytes;
 	for (size_t i = 0; !has_groups && i < l->members.size; i++) {
 		struct member *member = &l->members.data[i];
 
 		member->info.exclusive_bytes = kept[member->number].bytes;
+		member->info.exclusive_c_bytes =
+			kept[member->number].second_bytes;
 	}
 	return NULL;
 }

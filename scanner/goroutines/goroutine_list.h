@@ -36,9 +36,11 @@ struct gr_goroutine_info {
 	struct gr_source_place go; /**< The go statement. */
 	/** The goroutine's function, without a wrapper that `go' may need. */
 	struct gr_source_place start;
-	uint64_t stack_bytes;	  /**< In use. */
-	uint64_t stack_size;	  /**< Bytes of its stack, used or not. */
-	uint64_t exclusive_bytes; /**< It alone keeps these alive; if asked. */
+	uint64_t stack_bytes; /**< In use. */
+	uint64_t stack_size;  /**< Bytes of its stack, used or not. */
+	/** It alone keeps these alive, and the part of them in blocks of C; if
+	 * asked. */
+	uint64_t exclusive_bytes, exclusive_c_bytes;
 	const struct gr_label *labels; /**< The profiler's, by key. */
 	size_t nlabels;
 	/** It may have labels, which a file without values does not have. */
@@ -109,7 +111,8 @@ struct gr_goroutine_group {
 	uint64_t goroutines;
 	size_t first, nrows; /**< Its rows: [first, first + nrows). */
 	uint64_t stack_size;
-	uint64_t exclusive_bytes;	  /**< Only they keep these alive. */
+	/** Only they keep these alive, and the part of them in blocks of C. */
+	uint64_t exclusive_bytes, exclusive_c_bytes;
 	struct gr_awaited_things awaited; /**< For "waiting-on". */
 };
 
@@ -118,8 +121,10 @@ struct gr_goroutine_list {
 	uint64_t total; /**< Goroutines that the filters let through. */
 	uint64_t stack_size;
 	/** Bytes that they keep alive: each goroutine or group for itself, and
-	 * those that several of them share and nothing else leads to. */
+	 * those that several of them share and nothing else leads to. And the
+	 * parts of these in blocks of C. */
 	uint64_t exclusive_bytes, shared_bytes;
+	uint64_t exclusive_c_bytes, shared_c_bytes;
 	struct gr_goroutine_info *rows; /**< By id; by group if there are. */
 	size_t nrows;
 	struct gr_goroutine_group *groups; /**< The largest first. */

@@ -328,6 +328,7 @@ static struct gr_error *weigh(struct finder *f, size_t first, size_t end,
 	for (size_t k = first; !err && k < end; k++) {
 		groups[k].retained_bytes = kept[k - first].bytes;
 		groups[k].retained_objects = kept[k - first].objects;
+		groups[k].retained_c_bytes = kept[k - first].second_bytes;
 	}
 	return err;
 }
@@ -344,6 +345,7 @@ static struct gr_error *weigh_all(struct finder *f)
 	struct gr_error *err = weigh(f, 0, n, &leaked);
 	report->retained_bytes = leaked.bytes;
 	report->retained_objects = leaked.objects;
+	report->retained_c_bytes = leaked.second_bytes;
 	return err ? err : weigh(f, n, f->groups.size, &unproven);
 }
 

@@ -46,8 +46,9 @@ struct gr_leak_group {
 	/** As the channel of the first goroutine has it; or "". */
 	const char *element_type;
 	uint64_t nawaited; /**< Different channels, locks ... */
-	/** A mark without their stacks, g's and sudogs loses these. */
-	uint64_t retained_bytes, retained_objects;
+	/** A mark without their stacks, g's and sudogs loses these; and the
+	 * part of them in blocks of C. */
+	uint64_t retained_bytes, retained_objects, retained_c_bytes;
 	uint64_t stack_bytes; /**< Their stacks, which are no objects. */
 	size_t first, nids;   /**< Their ids: [first, first + nids). */
 };
@@ -71,7 +72,7 @@ struct gr_leak_report {
 	uint64_t blocked;
 	uint64_t leaked, unproven;
 	/** All leaked goroutines keep these alive together. */
-	uint64_t retained_bytes, retained_objects;
+	uint64_t retained_bytes, retained_objects, retained_c_bytes;
 	uint64_t stack_bytes;
 	/** Those that leaked first, most retained bytes first. */
 	struct gr_leak_group *groups;

@@ -261,9 +261,9 @@ find_groups(struct grouping *s, const gr_vertex *vertices, uint32_t nvertices,
 		struct gr_children c = gr_graph_children(s->g, vertices[i]);
 		for (uint32_t j = 0; !err && j < c.count; j++) {
 			gr_vertex child = c.vertices[j];
-			uint32_t group = gr_groups_enter(&s->groups, s->g,
-							 key(ctx, child), child,
-							 s->g->retained[child]);
+			uint32_t group = gr_groups_enter(
+				&s->groups, s->g, key(ctx, child), child,
+				gr_graph_retained(s->g, child));
 			if (group == UINT32_MAX)
 				return &gr_enomem;
 			s->group[n++] = group;

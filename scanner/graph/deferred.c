@@ -47,9 +47,11 @@ static void enter(struct mark *m, gr_vertex v)
 {
 	if (!gr_bitmap_test(m->within, v) || !gr_bitmap_set_new(m->marked, v))
 		return;
+	struct gr_sizes own = gr_graph_own(m->g, v);
 	m->queue[m->tail++] = v;
 	m->sum.objects += v < m->g->nobjects;
-	m->sum.bytes += gr_graph_own_bytes(m->g, v);
+	m->sum.bytes += own.bytes;
+	m->sum.second_bytes += own.second;
 }
 
 static struct gr_error *run(struct mark *m)
@@ -296,6 +298,7 @@ static struct gr_error *mark_rest(struct mark *m, struct gr_kept *queued)
 		err = mark_from(m, spec->queued, spec->nqueued);
 	queued->objects = m->sum.objects - live.objects;
 	queued->bytes = m->sum.bytes - live.bytes;
+	queued->second_bytes = m->sum.second_bytes - live.second_bytes;
 	return err ? err : mark_from(m, spec->weak, spec->nweak);
 }
 

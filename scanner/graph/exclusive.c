@@ -186,6 +186,8 @@ static void sum_piece(void *ctx, uint32_t start, uint32_t end)
 							  &d->kept[owner];
 		kept->objects++;
 		kept->bytes += run->elem_bytes;
+		if (v >= gr_objects_second(d->g->objects))
+			kept->second_bytes += run->elem_bytes;
 	}
 }
 
@@ -195,6 +197,7 @@ static void add_up(const struct division *d, struct gr_kept *together)
 	for (uint32_t k = 0; k < d->sets->nsets; k++) {
 		together->objects += d->kept[k].objects;
 		together->bytes += d->kept[k].bytes;
+		together->second_bytes += d->kept[k].second_bytes;
 	}
 }
 

@@ -35,6 +35,14 @@ uint64_t gr_graph_own_bytes(const struct gr_graph *graph, gr_vertex v)
 	return v < graph->nobjects ? gr_objects_bytes(graph->objects, v) : 0;
 }
 
+struct gr_sizes gr_graph_own(const struct gr_graph *graph, gr_vertex v)
+{
+	uint64_t bytes = gr_graph_own_bytes(graph, v);
+	bool is_second = v >= gr_objects_second(graph->objects);
+
+	return (struct gr_sizes){ bytes, is_second ? bytes : 0 };
+}
+
 // -------------------------------------------------------------------- making
 
 /* The edges from groups and the top, behind those of the parts: holders[]

@@ -151,12 +151,39 @@ enum gr_vertex_kind gr_graph_kind(const struct gr_graph *graph, gr_vertex v);
 /** Bytes of a vertex itself; 0 for all that are no objects. */
 uint64_t gr_graph_own_bytes(const struct gr_graph *graph, gr_vertex v);
 
+/** Bytes of objects, and the part of them in those of the second sequence of
+ * runs. */
+struct gr_sizes {
+	uint64_t bytes, second;
+};
+
+static inline struct gr_sizes gr_sizes_add(struct gr_sizes a, struct gr_sizes b)
+{
+	return (struct gr_sizes){ a.bytes + b.bytes, a.second + b.second };
+}
+
+static inline struct gr_sizes gr_sizes_sub(struct gr_sizes a, struct gr_sizes b)
+{
+	return (struct gr_sizes){ a.bytes - b.bytes, a.second - b.second };
+}
+
+/** The sizes of a vertex itself. */
+struct gr_sizes gr_graph_own(const struct gr_graph *graph, gr_vertex v);
+
 /** The part of what @p v retains in objects of the second sequence of runs; 0
  * before dominators are made. */
 static inline uint64_t gr_graph_retained_second(const struct gr_graph *graph,
 						gr_vertex v)
 {
 	return graph->retained_second ? graph->retained_second[v] : 0;
+}
+
+/** The sizes of all that @p v retains. Needs GR_PART_DOMINATORS. */
+static inline struct gr_sizes gr_graph_retained(const struct gr_graph *graph,
+						gr_vertex v)
+{
+	return (struct gr_sizes){ graph->retained[v],
+				  gr_graph_retained_second(graph, v) };
 }
 
 /** The rank of a root. */

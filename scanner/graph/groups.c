@@ -30,7 +30,7 @@ static uint32_t group_of(struct gr_groups *groups, uint64_t key)
 }
 
 uint32_t gr_groups_enter(struct gr_groups *groups, const struct gr_graph *g,
-			 uint64_t key, gr_vertex v, uint64_t retained_bytes)
+			 uint64_t key, gr_vertex v, struct gr_sizes retained)
 {
 	uint32_t index = group_of(groups, key);
 
@@ -42,8 +42,8 @@ uint32_t gr_groups_enter(struct gr_groups *groups, const struct gr_graph *g,
 		group->example = v;
 	group->vertices++;
 	group->own_bytes += gr_graph_own_bytes(g, v);
-	group->retained_bytes += retained_bytes;
-	group->retained_second += gr_graph_retained_second(g, v);
+	group->retained_bytes += retained.bytes;
+	group->retained_second += retained.second;
 	return index;
 }
 

@@ -20,23 +20,22 @@ void gr_groups_deinit(struct gr_groups *groups);
 /**
  * Count @p v in the group of @p key.
  *
- * @param retained_bytes What it counts for.
+ * @param retained What it counts for.
  * @return The number of the group, in the order in which they were made;
  *	UINT32_MAX if no memory is left.
  */
 uint32_t gr_groups_enter(struct gr_groups *groups, const struct gr_graph *graph,
 			 uint64_t key, gr_vertex v,
-			 uint64_t retained_bytes) GR_MUST_CHECK;
+			 struct gr_sizes retained) GR_MUST_CHECK;
 
 /** gr_groups_enter() for callers that need no number. @return false if no
  * memory is left. */
 static inline bool GR_MUST_CHECK gr_groups_add(struct gr_groups *groups,
 					       const struct gr_graph *graph,
 					       uint64_t key, gr_vertex v,
-					       uint64_t retained_bytes)
+					       struct gr_sizes retained)
 {
-	return gr_groups_enter(groups, graph, key, v, retained_bytes) !=
-	       UINT32_MAX;
+	return gr_groups_enter(groups, graph, key, v, retained) != UINT32_MAX;
 }
 
 /** Sort the groups and take them out: most retained bytes first. There are no

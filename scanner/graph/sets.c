@@ -237,12 +237,10 @@ static void sum_reach(const struct reach *r, uint64_t *kept,
 			continue;
 		if (kept)
 			gr_bitmap_set(kept, v);
-		uint64_t bytes = gr_graph_own_bytes(r->g, v);
 		ret->objects += gr_graph_kind(r->g, v) == GR_VERTEX_OBJECT;
-		ret->bytes += bytes;
-		// Other vertices have no bytes.
-		if (v >= gr_objects_second(r->g->objects))
-			ret->second_bytes += bytes;
+		struct gr_sizes own = gr_graph_own(r->g, v);
+		ret->bytes += own.bytes;
+		ret->second_bytes += own.second;
 	}
 }
 

@@ -106,7 +106,7 @@ static bool is_split(const struct gr_graph *g,
 
 static void note_largest(struct finder *f, struct gr_suspect suspect)
 {
-	if (suspect.retained_bytes > f->largest.retained_bytes)
+	if (suspect.retained.bytes > f->largest.retained.bytes)
 		f->largest = suspect;
 }
 
@@ -117,10 +117,10 @@ static struct gr_error *add_suspect(struct finder *f, struct gr_suspect suspect)
 
 /*
  * Put the children of @p v that are suspects of their own on the stack, but for
- * the one that the path goes on with. @p bytes loses what they retain.
+ * the one that the path goes on with. @p left loses what they retain.
  */
 static struct gr_error *split_children(struct finder *f, gr_vertex v,
-				       gr_vertex next, uint64_t *bytes,
+				       gr_vertex next, struct gr_sizes *left,
 				       bool *has_split)
 {
 	struct gr_children children = gr_graph_children(f->g, v);
@@ -134,7 +134,7 @@ static struct gr_error *split_children(struct finder *f, gr_vertex v,
 		if (child == next || !is_split(f->g, f->q, v, child))
 			continue;
 		*has_split = true;
-		*bytes -= f->g->retained[child];
+		*left = gr_sizes_sub(*left, gr_graph_retained(f->g, child));
 		if (!suspect_stack_append(&f->split, child))
 			return &gr_enomem;
 		err = gr_tick(&f->ticker);
@@ -148,7 +148,7 @@ static struct gr_error *follow(struct finder *f, gr_vertex start)
 	const struct gr_graph *g = f->g;
 	struct gr_suspect suspect = { .holder = start, .vertices = 1 };
 	gr_vertex v = start, next;
-	uint64_t unused = 0;
+	struct gr_sizes unused = { 0 };
 	bool has_split = false;
 	struct gr_error *err = gr_graph_accumulation(g, start, GR_DROP_PERCENT,
 						     f->poll, &suspect.at);
@@ -164,11 +164,11 @@ static struct gr_error *follow(struct finder *f, gr_vertex start)
 	if (err)
 		return err;
 	has_split = false;
-	suspect.retained_bytes = g->retained[suspect.holder];
+	suspect.retained = gr_graph_retained(g, suspect.holder);
 	if (suspect.at.kind == GR_ACCUMULATION_DROP)
-		err = split_children(f, v, GR_VERTEX_NONE,
-				     &suspect.retained_bytes, &has_split);
-	if (err || (has_split && suspect.retained_bytes < f->q->min_bytes))
+		err = split_children(f, v, GR_VERTEX_NONE, &suspect.retained,
+				     &has_split);
+	if (err || (has_split && suspect.retained.bytes < f->q->min_bytes))
 		return err;
 	return add_suspect(f, suspect);
 }
@@ -176,13 +176,14 @@ static struct gr_error *follow(struct finder *f, gr_vertex start)
 /* A vertex that is no suspect alone may be one together with others. */
 static bool add_small(struct finder *f, gr_vertex v, struct gr_groups *groups)
 {
-	uint64_t key = key_of(f->q, v), bytes = f->g->retained[v];
+	uint64_t key = key_of(f->q, v);
+	struct gr_sizes retained = gr_graph_retained(f->g, v);
 	const struct gr_suspect alone = { .holder = v,
-					  .retained_bytes = bytes,
+					  .retained = retained,
 					  .vertices = 1 };
 
 	if (key)
-		return gr_groups_add(groups, f->g, key, v, bytes);
+		return gr_groups_add(groups, f->g, key, v, retained);
 	note_largest(f, alone);
 	return true;
 }
@@ -235,7 +236,8 @@ static struct gr_error *add_groups(struct finder *f,
 		const struct gr_child_group *group = &groups->groups[i];
 		struct gr_suspect suspect = {
 			.holder = group->example,
-			.retained_bytes = group->retained_bytes,
+			.retained = { group->retained_bytes,
+				      group->retained_second },
 			.is_group = group->vertices > 1,
 			.key = group->key,
 			.vertices = group->vertices,
@@ -252,8 +254,8 @@ static int compare_suspects(const void *a, const void *b)
 {
 	const struct gr_suspect *x = a, *y = b;
 
-	if (x->retained_bytes != y->retained_bytes)
-		return x->retained_bytes < y->retained_bytes ? 1 : -1;
+	if (x->retained.bytes != y->retained.bytes)
+		return x->retained.bytes < y->retained.bytes ? 1 : -1;
 	return x->holder < y->holder ? -1 : x->holder > y->holder;
 }
 
@@ -380,7 +382,7 @@ static bool add_member(void *ctx, gr_vertex v)
 	if (gr_graph_kind(c->g, v) != GR_VERTEX_OBJECT)
 		return suspect_stack_append(&c->stack, v);
 	return gr_groups_add(&c->groups, c->g, key_of(c->q, v), v,
-			     c->g->retained[v]);
+			     gr_graph_retained(c->g, v));
 }
 
 static bool is_seen_through(const struct contents *c, gr_vertex v, uint64_t key)
@@ -400,10 +402,10 @@ static bool add_child(struct contents *c, gr_vertex child)
 		return suspect_stack_append(&c->stack, child);
 	if (!is_seen_through(c, child, key))
 		return gr_groups_add(&c->groups, c->g, key, child,
-				     c->g->retained[child]);
+				     gr_graph_retained(c->g, child));
 	return suspect_stack_append(&c->stack, child) &&
 	       gr_groups_add(&c->groups, c->g, key, child,
-			     gr_graph_own_bytes(c->g, child));
+			     gr_graph_own(c->g, child));
 }
 
 static struct gr_error *add_children(struct contents *c,
@@ -439,7 +441,7 @@ static struct gr_error *add_elements(struct contents *c,
 
 	for (uint32_t i = 1; !err && v != GR_VERTEX_NONE; i++, v = next) {
 		struct gr_children children = gr_graph_children(g, v);
-		uint64_t rest = 0;
+		struct gr_sizes rest = { 0 };
 
 		// Near the end a few elements are no path that is heavy.
 		next = GR_VERTEX_NONE;
@@ -447,10 +449,10 @@ static struct gr_error *add_elements(struct contents *c,
 		    (i < chain->vertices ||
 		     key_of(c->q, children.vertices[0]) == key)) {
 			next = children.vertices[0];
-			rest = g->retained[next];
+			rest = gr_graph_retained(g, next);
 		}
 		if (!gr_groups_add(&c->groups, g, key_of(c->q, v), v,
-				   g->retained[v] - rest))
+				   gr_sizes_sub(gr_graph_retained(g, v), rest)))
 			return &gr_enomem;
 		err = gr_tick(&c->ticker);
 	}

@@ -38,7 +38,7 @@ struct gr_suspect {
 	gr_vertex holder;
 	/** Where it accumulates; not set for a group. */
 	struct gr_accumulation at;
-	uint64_t retained_bytes;
+	struct gr_sizes retained;
 	bool is_group; /**< Members of one key below open vertices. */
 	uint64_t key;
 	uint32_t vertices; /**< Members of a group; 1. */

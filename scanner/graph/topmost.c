@@ -17,7 +17,7 @@ struct walk {
 	const struct gr_graph *g;
 	const uint32_t *kinds;
 	uint32_t *above; /* by kind: vertices on the way from the top */
-	uint64_t *retained_bytes;
+	struct gr_sizes *retained;
 	struct visit_vector stack;
 };
 
@@ -32,7 +32,8 @@ static bool enter(struct walk *w, gr_vertex v)
 	const struct visit visit = { v, 0 };
 
 	if (v < w->g->nobjects && !w->above[w->kinds[v]]++)
-		w->retained_bytes[w->kinds[v]] += w->g->retained[v];
+		w->retained[w->kinds[v]] = gr_sizes_add(
+			w->retained[w->kinds[v]], gr_graph_retained(w->g, v));
 	return visit_vector_append(&w->stack, visit);
 }
 
@@ -47,13 +48,13 @@ static void leave(struct walk *w)
 struct gr_error *gr_graph_topmost(const struct gr_graph *g,
 				  const uint32_t *kinds, uint32_t nkinds,
 				  const struct gr_poll *poll,
-				  uint64_t *retained_bytes)
+				  struct gr_sizes *retained)
 {
 	_cleanup_(walk_deinit) struct walk w = {
 		.g = g,
 		.kinds = kinds,
 		.above = calloc((size_t)nkinds + 1, sizeof(*w.above)),
-		.retained_bytes = retained_bytes,
+		.retained = retained,
 	};
 	struct gr_ticker ticker = { .poll = poll };
 	struct gr_error *err = NULL;

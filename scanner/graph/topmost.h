@@ -11,11 +11,11 @@
  * (sets.h has the exact figure). Needs GR_PART_CHILDREN.
  *
  * @param kinds Of each object: a number below @p nkinds.
- * @param[out] retained_bytes By kind, zeroed before.
+ * @param[out] retained By kind, zeroed before.
  */
 struct gr_error *gr_graph_topmost(const struct gr_graph *graph,
 				  const uint32_t *kinds, uint32_t nkinds,
 				  const struct gr_poll *poll,
-				  uint64_t *retained_bytes) GR_MUST_CHECK;
+				  struct gr_sizes *retained) GR_MUST_CHECK;
 
 #endif /* GR_GRAPH_TOPMOST_H */

@@ -306,8 +306,10 @@ static struct gr_error *add_kept(struct gr_counter *c, gr_vertex holder)
 		return &gr_enomem;
 	uint32_t row = gr_keys_find(
 		&c->keys, gr_counter_key(KEY_NAME, (uintptr_t)name), 0);
-	if (row != UINT32_MAX)
-		c->rows.data[row].retained_bytes += info.retained_bytes;
+	if (row == UINT32_MAX)
+		return NULL;
+	c->rows.data[row].retained_bytes += info.retained_bytes;
+	c->rows.data[row].retained_c_bytes += info.retained_c_bytes;
 	return NULL;
 }
 
@@ -399,15 +401,17 @@ static struct gr_error *count_fields(struct gr_counter *c)
 
 static struct gr_error *add_topmost(struct gr_counter *c)
 {
-	_cleanup_free_ uint64_t *bytes =
-		calloc(c->rows.size + 1, sizeof(*bytes));
+	_cleanup_free_ struct gr_sizes *sizes =
+		calloc(c->rows.size + 1, sizeof(*sizes));
 	struct gr_error *err;
 
-	if (!bytes)
+	if (!sizes)
 		return &gr_enomem;
-	err = gr_graph_topmost(c->g, c->row_of, c->rows.size, &c->poll, bytes);
-	for (size_t i = 0; !err && i < c->rows.size; i++)
-		c->rows.data[i].retained_bytes = bytes[i];
+	err = gr_graph_topmost(c->g, c->row_of, c->rows.size, &c->poll, sizes);
+	for (size_t i = 0; !err && i < c->rows.size; i++) {
+		c->rows.data[i].retained_bytes = sizes[i].bytes;
+		c->rows.data[i].retained_c_bytes = sizes[i].second;
+	}
 	return err;
 }
 
@@ -445,6 +449,7 @@ static struct gr_error *find_exact(struct gr_counter *c, struct gr_histogram *h)
 				       filter.name);
 	h->exact_objects = kept.objects;
 	h->exact_bytes = kept.bytes;
+	h->exact_c_bytes = kept.second_bytes;
 	return err;
 }
 

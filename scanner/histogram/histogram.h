@@ -52,9 +52,9 @@ struct gr_histogram_row {
 	/**
 	 * They keep these alive. For a root or a goroutine exactly what is only
 	 * its own; else a lower bound: the sum for those that no other one of
-	 * the row dominates.
+	 * the row dominates. And the part of it in blocks of C.
 	 */
-	uint64_t retained_bytes;
+	uint64_t retained_bytes, retained_c_bytes;
 };
 
 /** The answer to `goref histogram`. Belongs to the caller. */
@@ -65,7 +65,7 @@ struct gr_histogram {
 	uint64_t objects, bytes; /**< The sums of all rows. */
 	uint64_t c_objects, c_bytes;
 	/** Without all objects of the type, so much would be garbage. */
-	uint64_t exact_objects, exact_bytes;
+	uint64_t exact_objects, exact_bytes, exact_c_bytes;
 	struct gr_gaps gaps; /**< The target's and the walk's. */
 };
 

@@ -92,6 +92,12 @@ static bool has_one_edge(const struct gr_graph *g, gr_vertex root, gr_vertex v)
 	return edges == 1;
 }
 
+static void set_freed(struct gr_holder *holder, struct gr_sizes sizes)
+{
+	holder->freed_bytes = sizes.bytes;
+	holder->freed_c_bytes = sizes.second;
+}
+
 static struct gr_error *describe_root(struct gr_answers *answers,
 				      gr_vertex root, gr_vertex v,
 				      struct gr_holder *ret)
@@ -104,7 +110,7 @@ static struct gr_error *describe_root(struct gr_answers *answers,
 
 	ret->kind = kind_name(GR_HOLDER_ROOT);
 	ret->name = ret->vertex.name;
-	ret->freed_bytes = g->retained[root];
+	set_freed(ret, gr_graph_retained(g, root));
 	ret->goroutine = gr_goroutine_brief(&answers->stop->sched,
 					    ret->vertex.goroutine_id);
 	if (!has_one_edge(g, root, v))
@@ -113,7 +119,7 @@ static struct gr_error *describe_root(struct gr_answers *answers,
 	if (err || !links.size || !links.data->addr)
 		return err;
 	ret->kind = kind_name(GR_HOLDER_REFERENCE);
-	ret->freed_bytes = g->retained[v];
+	set_freed(ret, gr_graph_retained(g, v));
 	return gr_reference_name(answers, links.data, &ret->vertex,
 				 GR_VERTEX_NONE, &ret->name);
 }
@@ -137,6 +143,7 @@ struct gr_error *gr_holder_find(struct gr_answers *answers, gr_vertex v,
 	if (gr_graph_kind(g, above) == GR_VERTEX_ROOT)
 		return describe_root(answers, above, object, ret);
 	ret->freed_bytes = ret->vertex.retained_bytes;
+	ret->freed_c_bytes = ret->vertex.retained_c_bytes;
 	if (!is_several) {
 		ret->kind = kind_name(GR_HOLDER_GOROUTINE);
 		ret->name = ret->vertex.name;

@@ -25,10 +25,16 @@ struct branch {
 	uint32_t depth;
 	/* Rows directly below that have not been taken, and what they keep. */
 	uint32_t left;
-	uint64_t left_bytes;
+	struct gr_sizes left_sizes;
 	/* Rows: the first one below, the next one beside; 0: none. */
 	uint32_t below, beside;
 };
+
+static struct gr_sizes sizes_of(const struct gr_child_group *group)
+{
+	return (struct gr_sizes){ group->retained_bytes,
+				  group->retained_second };
+}
 
 enum { POLL_VERTICES = 1 << 14 };
 
@@ -294,7 +300,8 @@ static struct gr_error *expand(struct tree *t, uint32_t row)
 	for (uint32_t i = 0; !err && i < groups->count; i++) {
 		const struct gr_child_group *group = &groups->groups[i];
 		t->rows.data[row].left++;
-		t->rows.data[row].left_bytes += group->retained_bytes;
+		t->rows.data[row].left_sizes = gr_sizes_add(
+			t->rows.data[row].left_sizes, sizes_of(group));
 		if ((o->max_children && i >= o->max_children) ||
 		    group->retained_bytes < o->min_bytes)
 			continue;
@@ -350,7 +357,8 @@ static struct gr_error *take_rows(struct tree *t)
 		struct branch branch = heap_pop(&t->heap);
 		struct branch *parent = &t->rows.data[branch.parent];
 		parent->left--;
-		parent->left_bytes -= branch.group.retained_bytes;
+		parent->left_sizes = gr_sizes_sub(parent->left_sizes,
+						  sizes_of(&branch.group));
 		err = take(t, branch);
 	}
 	return err;
@@ -427,7 +435,8 @@ static struct gr_error *make_row(struct tree *t, const struct branch *branch,
 	ret->retained_c_bytes = group->retained_second;
 	ret->retained_objects = branch->retained_objects;
 	ret->cut = branch->left;
-	ret->cut_bytes = branch->left_bytes;
+	ret->cut_bytes = branch->left_sizes.bytes;
+	ret->cut_c_bytes = branch->left_sizes.second;
 	return err;
 }
 

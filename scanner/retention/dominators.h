@@ -49,7 +49,7 @@ struct gr_dominator {
 	uint64_t retained_objects; /**< 0 unless it is a view. */
 	/** Rows directly below that are left out, and what these keep. */
 	uint64_t cut;
-	uint64_t cut_bytes;
+	uint64_t cut_bytes, cut_c_bytes;
 };
 
 /** The answer. Belongs to the caller. */

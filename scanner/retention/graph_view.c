@@ -263,7 +263,7 @@ struct gr_error *gr_view_dominator(struct gr_scan *scan, uint32_t vertex,
 
 struct gr_error *gr_view_retained(struct gr_scan *scan,
 				  const uint32_t *vertices, uint32_t count,
-				  uint64_t *ret)
+				  uint64_t *bytes, uint64_t *c_bytes)
 {
 	struct gr_answers *answers = gr_scan_answers(scan);
 	const struct gr_poll poll =
@@ -276,7 +276,8 @@ struct gr_error *gr_view_retained(struct gr_scan *scan,
 	if (!err)
 		err = gr_graph_keeps(answers->graph->graph, vertices, count,
 				     &poll, NULL, &kept);
-	*ret = kept.bytes;
+	*bytes = kept.bytes;
+	*c_bytes = kept.second_bytes;
 	return err;
 }
 

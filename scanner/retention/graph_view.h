@@ -76,10 +76,12 @@ struct gr_error *gr_scan_neighbour(struct gr_scan *scan, uint32_t vertex,
 struct gr_error *gr_view_dominator(struct gr_scan *scan, uint32_t vertex,
 				   uint32_t *ret) GR_MUST_CHECK;
 
-/** Bytes that vertices keep alive together; the same one may come twice. */
+/** Bytes that vertices keep alive together, and the part of them in blocks of C;
+ * the same vertex may come twice. */
 struct gr_error *gr_view_retained(struct gr_scan *scan,
 				  const uint32_t *vertices, uint32_t count,
-				  uint64_t *ret) GR_MUST_CHECK;
+				  uint64_t *bytes,
+				  uint64_t *c_bytes) GR_MUST_CHECK;
 
 /** A shortest chain from one root, root first. */
 struct gr_vertex_path {

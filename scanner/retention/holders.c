@@ -221,7 +221,10 @@ static struct gr_error *find(struct gr_answers *answers, gr_vertex v,
 	struct gr_error *err = NULL;
 
 	ret->is_reachable = true;
-	ret->retained_bytes = answers->graph->graph->retained[v];
+	const struct gr_sizes sizes =
+		gr_graph_retained(answers->graph->graph, v);
+	ret->retained_bytes = sizes.bytes;
+	ret->retained_c_bytes = sizes.second;
 	if (wanted)
 		err = gr_graph_root_paths(answers->graph->graph, v, wanted,
 					  &filter, &poll, &found);

@@ -79,8 +79,9 @@ struct gr_holder {
 	struct gr_vertex_info vertex;
 	bool has_vertex;
 	const char *name; /**< `main.sessions`, `main.state.sessions`; or "" */
-	/** Bytes of slots that would be freed without that. */
-	uint64_t freed_bytes;
+	/** Bytes of slots that would be freed without that, and the part of them
+	 * in blocks of C. */
+	uint64_t freed_bytes, freed_c_bytes;
 	struct gr_goroutine_brief goroutine; /**< A stack's. */
 	/** Roots that reach the object, if several; there may be more than
 	 * those that were counted. */
@@ -92,7 +93,8 @@ struct gr_holder {
 struct gr_holders {
 	/** The object is garbage, or only over what was left out. */
 	bool is_reachable;
-	uint64_t retained_bytes; /**< The object's. */
+	/** The object's, and the part of it in blocks of C. */
+	uint64_t retained_bytes, retained_c_bytes;
 	struct gr_holder holder;
 	/** By the tiers of their roots (mark/walk.h), then by length. */
 	struct gr_holder_path *paths;

@@ -238,6 +238,7 @@ static struct gr_error *make_contents(struct maker *m,
 
 		content->objects = group->vertices;
 		content->bytes = group->retained_bytes;
+		content->c_bytes = group->retained_second;
 		err = group->vertices == 1 ?
 			      gr_suspect_text(m->answers, group->example,
 					      &content->type) :
@@ -340,7 +341,8 @@ static struct gr_error *describe(struct maker *m,
 	info->kind = class_name(info->class);
 	info->created_by = "";
 	info->objects = suspect->vertices;
-	info->retained_bytes = suspect->retained_bytes;
+	info->retained_bytes = suspect->retained.bytes;
+	info->retained_c_bytes = suspect->retained.second;
 	info->is_chain = !suspect->is_group &&
 			 suspect->at.kind == GR_ACCUMULATION_CHAIN;
 	err = find_point(m, suspect, info->class, &at);
@@ -362,8 +364,9 @@ static struct gr_error *name_largest(struct maker *m,
 				     struct gr_suspect_report *report)
 {
 	report->largest_name = "";
-	report->largest_bytes = largest->retained_bytes;
-	if (!largest->retained_bytes)
+	report->largest_bytes = largest->retained.bytes;
+	report->largest_c_bytes = largest->retained.second;
+	if (!largest->retained.bytes)
 		return NULL;
 	return gr_suspect_text(m->answers, largest->holder,
 			       &report->largest_name);
@@ -409,9 +412,14 @@ static struct gr_error *answer(struct gr_answers *answers,
 		return &gr_enomem;
 	const struct gr_graph *g = answers->graph->graph;
 	report->gaps = answers->graph_gaps;
-	report->reached_bytes = g->retained[gr_graph_top(g)];
-	report->runtime_bytes =
-		g->retained[gr_group_vertex(answers->graph, GR_GROUP_RUNTIME)];
+	const struct gr_sizes reached = gr_graph_retained(g, gr_graph_top(g)),
+			      runtime = gr_graph_retained(
+				      g, gr_group_vertex(answers->graph,
+							 GR_GROUP_RUNTIME));
+	report->reached_bytes = reached.bytes;
+	report->reached_c_bytes = reached.second;
+	report->runtime_bytes = runtime.bytes;
+	report->runtime_c_bytes = runtime.second;
 	struct maker m = {
 		.answers = answers,
 		.g = g,

@@ -51,7 +51,9 @@ struct gr_suspect_hop {
 struct gr_suspect_content {
 	const char *type; /**< A description if they have none. */
 	uint64_t objects;
-	uint64_t bytes; /**< With what each of them keeps alive alone. */
+	/** With what each of them keeps alive alone, and the part of it in blocks
+	 * of C. */
+	uint64_t bytes, c_bytes;
 };
 
 /** A suspect as it is printed. Strings belong to the scan. */
@@ -63,7 +65,8 @@ struct gr_suspect_info {
 	 * programmer has named; else the local variable or the goroutine. */
 	const char *name;
 	uint64_t objects; /**< Members of a group; 1. */
-	uint64_t retained_bytes;
+	/** It keeps these alive; and the part of them in blocks of C. */
+	uint64_t retained_bytes, retained_c_bytes;
 	/** The part of retained_bytes that is resident; UINT64_MAX: not known. */
 	uint64_t resident_bytes;
 	/** Where it accumulates, as text: `map[string]*main.T in main.cache`. */
@@ -86,9 +89,11 @@ struct gr_suspect_info {
 
 /** The answer to `goref suspects`. Belongs to the caller. */
 struct gr_suspect_report {
-	uint64_t reached_bytes;
-	uint64_t min_bytes;	/**< That a suspect retains here. */
-	uint64_t runtime_bytes; /**< Only the runtime keeps these alive. */
+	/** All that is reached, and the part of it in blocks of C. */
+	uint64_t reached_bytes, reached_c_bytes;
+	uint64_t min_bytes; /**< That a suspect retains here. */
+	/** Only the runtime keeps these alive. */
+	uint64_t runtime_bytes, runtime_c_bytes;
 	/** How much is known of resident pages: gr_residency_name(). If it is
 	 * "anonymous", resident bytes are upper bounds. */
 	const char *residency;
@@ -96,7 +101,7 @@ struct gr_suspect_report {
 	size_t count;
 	/** It retains most, suspect or not; "" if nothing is reached. */
 	const char *largest_name;
-	uint64_t largest_bytes;
+	uint64_t largest_bytes, largest_c_bytes;
 	struct gr_gaps gaps; /**< The target's and the walk's. */
 };
 

@@ -401,7 +401,8 @@ class Maker:
                 self.goref.SuspectHop(place, None),
             ),
             contents=tuple(
-                self.goref.SuspectContent(*row) for row in contents
+                self.goref.SuspectContent(*row, *(0,) * (4 - len(row)))
+                for row in contents
             ),
         )
 
@@ -443,7 +444,9 @@ class Maker:
             "Histogram",
             fields,
             rows=tuple(
-                self.goref.HistogramRow(*row[:3], 0, 0, *row[3:])
+                self.goref.HistogramRow(*row[:3], 0, 0, *row[3:], 0)
+                if isinstance(row, tuple) and len(row) == 4
+                else row
                 for row in rows
             ),
             objects=sum(row[1] for row in rows),

@@ -101,11 +101,13 @@ def test_document(make, goref):
     document = report(make, goref, make.dominators(1000, rows)).document()
     assert json.loads(json.dumps(document)) == document
     assert document["reached_bytes"] == 1000
-    assert document["cut"] == {"children": 2, "retained_bytes": 400}
+    assert document["cut"] == {"children": 2, "retained_bytes": 400,
+                               "retained_c_bytes": 0}  # fmt: skip
     [child] = document["children"]
     assert child["name"] == "main.a"
     assert child["address"] == "0x55aa00"
-    assert child["cut"] == {"children": 0, "retained_bytes": 0}
+    assert child["cut"] == {"children": 0, "retained_bytes": 0,
+                            "retained_c_bytes": 0}  # fmt: skip
     assert child["children"] == [
         {
             "name": "main.T",

@@ -66,6 +66,7 @@ def test_exact(make):
         "type": "main.T",
         "objects": 3000,
         "retained_bytes": 3 << 20,
+        "retained_c_bytes": 0,
     }
 
 
@@ -79,6 +80,7 @@ def test_document(make):
         "bytes": 64000,
         "c_bytes": 0,
         "retained_bytes": 1 << 20,
+        "retained_c_bytes": 0,
     }
     assert not document["retained_is_exact"] and document["exact"] is None
     assert len(document["rows"]) == 3

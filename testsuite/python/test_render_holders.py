@@ -181,6 +181,7 @@ def test_json(make):
         "address": "0xc000000200",
         "bytes": 64,
         "retained_bytes": 128,
+        "retained_c_bytes": 0,
         "kind": "object",
         "goroutine_id": None,
         "word": "0xc000099000",
@@ -190,6 +191,7 @@ def test_json(make):
     assert document["holder"]["only"]
     assert document["holder"]["name"] == "main.list"
     assert document["holder"]["freed_bytes"] == 12288
+    assert document["holder"]["freed_c_bytes"] == 0
     assert document["paths_complete"] and document["root_count"] is None
     assert report(make).document().keys() == document.keys()
 

@@ -55,6 +55,7 @@ def test_document(make):
         "created_line": 12,
         "start_function": "main.(*Pool).work.func1",
         "retained_bytes": 3 << 20,
+        "retained_c_bytes": 0,
         "retained_objects": 7,
         "stack_bytes": 4096,
         "ids": [3, 4],

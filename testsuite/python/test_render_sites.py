@@ -62,6 +62,7 @@ def test_exact_with_roots(make):
         "sampled_objects": 2,
         "sampled_bytes": 2048,
         "retained_bytes": None,
+        "retained_c_bytes": None,
     }
 
 

@@ -45,6 +45,77 @@ def test_holder(make):
     )
 
 
+IN_C = [
+    ("main.T", 20, 1 << 20, 1 << 19),
+    ("C.struct_node", 1000, 4 << 20, 4 << 20),
+    ("string", 7, 1 << 19, 0),
+]
+
+
+def test_holder_of_c(make):
+    """The parts in Go and in C stand behind each size that has both."""
+    suspect = make.suspect(contents=IN_C, retained_c_bytes=5 << 20)
+    found = make.suspects(suspect, largest_c_bytes=5 << 20)
+    lines = report(found).lines()
+    assert lines[0] == (
+        "1 suspect holds 6.0 MiB (Go 1.0 MiB, C 5.0 MiB), 75.0 % of what is "
+        "reached"
+    )
+    assert lines[2] == (
+        "1. main.cache holds 6.0 MiB (75.0 %; Go 1.0 MiB, C 5.0 MiB)"
+    )
+    assert lines[4:8] == [
+        "   what       20  main.T           1.0 MiB  "
+        "(Go 512.0 KiB, C 512.0 KiB)",
+        "           1,000  C.struct_node    4.0 MiB  (all in C)",
+        "               7  string         512.0 KiB",
+        "                  the rest       512.0 KiB  (all in C)",
+    ]
+    assert overview_line(found).startswith(
+        "suspect: main.cache holds 6.0 MiB (75.0 %; Go 1.0 MiB, C 5.0 MiB)"
+    )
+    none = make.suspects(
+        largest_name="main.a", largest_bytes=5 << 20, largest_c_bytes=1 << 20
+    )
+    assert report(none).lines()[0].endswith(
+        "main.a holds most: 5.0 MiB (Go 4.0 MiB, C 1.0 MiB)"
+    )
+
+
+def test_document_of_c(make):
+    """Each size is that of Go, and that of C stands beside it. Both add up."""
+    suspect = make.suspect(
+        contents=IN_C,
+        retained_c_bytes=5 << 20,
+        hops=(
+            make.goref.SuspectHop(
+                make.named_vertex("main.T", retained_c_bytes=96), None
+            ),
+        ),
+    )
+    found = make.suspects(
+        suspect, reached_c_bytes=6 << 20, runtime_bytes=9, runtime_c_bytes=8,
+        largest_c_bytes=5 << 20,
+    )  # fmt: skip
+    document = report(found).document()
+    assert document["reached_bytes"] == 2 << 20
+    assert document["reached_c_bytes"] == 6 << 20
+    assert document["runtime_bytes"] == 1 and document["runtime_c_bytes"] == 8
+    (row,) = document["suspects"]
+    for sizes in document["largest"], row:
+        assert sizes["retained_bytes"] == 1 << 20
+        assert sizes["retained_c_bytes"] == 5 << 20
+    assert row["path"][0]["retained_bytes"] == 4000
+    assert row["path"][0]["retained_c_bytes"] == 96
+    for part, whole, rest in (
+        ("bytes", "retained_bytes", "rest_bytes"),
+        ("retained_c_bytes", "retained_c_bytes", "rest_c_bytes"),
+    ):
+        parts = sum(one[part] for one in row["accumulated"])
+        assert parts + row[rest] == row[whole]
+        assert row[rest] >= 0
+
+
 def test_details_add_up(make):
     """In the document for all types."""
     suspect = make.suspect(contents=CONTENTS)
@@ -101,11 +172,13 @@ def test_document(make):
         "address": "0x55aa00",
         "bytes": 0,
         "retained_bytes": 4096,
+        "retained_c_bytes": 0,
     }
     assert suspect["accumulated"][0] == {
         "type": "main.T",
         "objects": 20000,
         "bytes": 5 << 20,
+        "retained_c_bytes": 0,
     }
     assert len(suspect["accumulated"]) == len(CONTENTS)
 

@@ -115,11 +115,18 @@ It points to:
         "  and 1,234 more",
         "  and what the rest of it points to",
     ]
-    freed = report(why, variable=many, freed_bytes=2048)
+    freed = report(why, variable=many, freed=(2048, 0))
     assert (
         freed.lines()[1] == "Without it, 2.0 KiB (2,048 bytes) would be freed."
     )
     assert freed.document()["variable"]["retained_bytes"] == 2048
+    freed = report(why, variable=many, freed=(2048, 1024))
+    assert freed.lines()[1] == (
+        "Without it, 2.0 KiB (2,048 bytes) (Go 1.0 KiB, C 1.0 KiB) would be "
+        "freed."
+    )
+    sizes = freed.document()["variable"]
+    assert sizes["retained_bytes"] == sizes["retained_c_bytes"] == 1024
     assert report(why, variable=make.variable()).text().splitlines()[1:] == [
         "It points to no object of the heap."
     ]
@@ -180,6 +187,7 @@ def test_json(make):
                 "address": "0x55aa00",
                 "bytes": None,
                 "retained_bytes": None,
+                "retained_c_bytes": None,
             },
             {
                 "name": "head. (*main.Node)",
@@ -187,12 +195,14 @@ def test_json(make):
                 "address": "0xc000012340",
                 "bytes": None,
                 "retained_bytes": None,
+                "retained_c_bytes": None,
             },
         ],
         "path_left_out": 0,
         "description": None,
         "variable": None,
         "retained_bytes": None,
+        "retained_c_bytes": None,
         "holder": None,
         "paths": [],
         "paths_complete": False,

@@ -124,6 +124,7 @@ static uint64_t check_graph(struct build *b, struct roots *r)
 
 	assert_null(gr_graph_deferred(g, &r->spec, NULL, &queued, stuck));
 	assert_int_equal(queued.bytes, naive_bytes(b, lost));
+	assert_int_equal(queued.second_bytes, naive_second_bytes(b, lost));
 	assert_int_equal(queued.objects, __builtin_popcountll(lost & objects));
 	for (uint32_t i = 0; i < r->spec.nroots; i++)
 		roots |= BIT(r->deferred[i].root);

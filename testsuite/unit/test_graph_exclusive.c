@@ -43,6 +43,7 @@ static void check_kept(const struct build *b, uint64_t without,
 	uint64_t objects = lost & ((UINT64_C(1) << b->nobjects) - 1);
 
 	assert_int_equal(kept->bytes, naive_bytes(b, lost));
+	assert_int_equal(kept->second_bytes, naive_second_bytes(b, lost));
 	assert_int_equal(kept->objects, __builtin_popcountll(objects));
 }
 

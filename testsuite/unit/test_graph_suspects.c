@@ -8,7 +8,8 @@
 
 enum {
 	MIN_BYTES = 100,
-	ROOT = 40, /* objects; roots and a group behind them, then the top */
+	SECOND = 20, /* objects from here on are of the second sequence */
+	ROOT = 40,   /* objects; roots and a group behind them, then the top */
 	NROOTS = 2,
 	GROUP = ROOT + NROOTS,
 	LARGE = 60,
@@ -56,6 +57,7 @@ static struct shape *begin(void)
 	struct shape *s = suite_alloc(sizeof(*s));
 
 	s->b.nobjects = ROOT;
+	s->b.nsecond = ROOT - SECOND;
 	s->b.nroots = NROOTS;
 	s->b.ngroups = 1;
 	for (gr_vertex v = 0; v < ROOT; v++)
@@ -93,14 +95,16 @@ static struct gr_child_groups contents(struct shape *s, uint32_t index)
 	return groups;
 }
 
+/* @p second: the part of the bytes in objects of the second sequence. */
 static void has_group(const struct gr_child_groups *groups, uint64_t key,
-		      uint32_t vertices, uint64_t bytes)
+		      uint32_t vertices, uint64_t bytes, uint64_t second)
 {
 	for (uint32_t i = 0; i < groups->count; i++) {
 		if (groups->groups[i].key != key)
 			continue;
 		assert_int_equal(groups->groups[i].vertices, vertices);
 		assert_int_equal(groups->groups[i].retained_bytes, bytes);
+		assert_int_equal(groups->groups[i].retained_second, second);
 		return;
 	}
 	fail_msg("no group of key %d", (int)key);
@@ -124,7 +128,7 @@ TEST_F(small_heap)
 	find(s);
 	assert_int_equal(s->found.count, 0);
 	assert_int_equal(s->found.largest.holder, ROOT);
-	assert_int_equal(s->found.largest.retained_bytes, 90);
+	assert_int_equal(s->found.largest.retained.bytes, 90);
 }
 
 TEST_F(array)
@@ -136,10 +140,11 @@ TEST_F(array)
 	assert_int_equal(s->found.count, 1);
 	assert_int_equal(s->found.suspects[0].holder, ROOT);
 	assert_int_equal(s->found.suspects[0].at.at, 0);
-	assert_int_equal(s->found.suspects[0].retained_bytes, 210);
+	assert_int_equal(s->found.suspects[0].retained.bytes, 210);
+	assert_int_equal(s->found.suspects[0].retained.second, SMALL);
 	struct gr_child_groups groups = contents(s, 0);
 	assert_int_equal(groups.count, 1);
-	has_group(&groups, 7, 20, 200);
+	has_group(&groups, 7, 20, 200, SMALL);
 	gr_child_groups_deinit(&groups);
 }
 
@@ -154,9 +159,11 @@ TEST_F(fork)
 	find(s);
 	assert_int_equal(s->found.count, 2);
 	assert_int_equal(s->found.suspects[0].holder, 1);
-	assert_int_equal(s->found.suspects[0].retained_bytes, 210);
+	assert_int_equal(s->found.suspects[0].retained.bytes, 210);
+	assert_int_equal(s->found.suspects[0].retained.second, 3 * SMALL);
 	assert_int_equal(s->found.suspects[1].holder, 2);
-	assert_int_equal(s->found.suspects[1].retained_bytes, 160);
+	assert_int_equal(s->found.suspects[1].retained.bytes, 160);
+	assert_int_equal(s->found.suspects[1].retained.second, 15 * SMALL);
 }
 
 /* The heavy path goes on, and a smaller cache branches off. */
@@ -171,9 +178,9 @@ TEST_F(branch)
 	assert_int_equal(s->found.count, 2);
 	assert_int_equal(s->found.suspects[0].holder, 1);
 	assert_int_equal(s->found.suspects[0].at.at, 1);
-	assert_int_equal(s->found.suspects[0].retained_bytes, 260);
+	assert_int_equal(s->found.suspects[0].retained.bytes, 260);
 	assert_int_equal(s->found.suspects[1].holder, 2);
-	assert_int_equal(s->found.suspects[1].retained_bytes, 100);
+	assert_int_equal(s->found.suspects[1].retained.bytes, 100);
 }
 
 /* Four large shards are no four suspects; nor are the pieces of one map. */
@@ -187,13 +194,13 @@ TEST_F(alike)
 	find(s);
 	assert_int_equal(s->found.count, 2);
 	assert_int_equal(s->found.suspects[0].at.at, 0);
-	assert_int_equal(s->found.suspects[0].retained_bytes, 810);
+	assert_int_equal(s->found.suspects[0].retained.bytes, 810);
 	assert_int_equal(s->found.suspects[1].at.at, 10);
-	assert_int_equal(s->found.suspects[1].retained_bytes, 420);
+	assert_int_equal(s->found.suspects[1].retained.bytes, 420);
 	// Pieces of the map are seen through.
 	struct gr_child_groups groups = contents(s, 1);
-	has_group(&groups, 3, 2, 4 * MIN_BYTES);
-	has_group(&groups, 7, 10, 10);
+	has_group(&groups, 3, 2, 4 * MIN_BYTES, 0);
+	has_group(&groups, 7, 10, 10, 3);
 	gr_child_groups_deinit(&groups);
 }
 
@@ -214,10 +221,11 @@ TEST_F(container)
 	assert_int_equal(s->found.suspects[1].holder, 11);
 	// The rest of the second container, without that element.
 	assert_int_equal(s->found.suspects[2].at.at, 10);
-	assert_int_equal(s->found.suspects[2].retained_bytes, 120);
+	assert_int_equal(s->found.suspects[2].retained.bytes, 120);
+	assert_int_equal(s->found.suspects[2].retained.second, 3 * SMALL);
 	struct gr_child_groups groups = contents(s, 2);
 	assert_int_equal(groups.count, 1);
-	has_group(&groups, 5, 11, 110);
+	has_group(&groups, 5, 11, 110, 3 * SMALL);
 	gr_child_groups_deinit(&groups);
 }
 
@@ -238,13 +246,13 @@ TEST_F(tree)
 	assert_int_equal(s->found.count, 1);
 	assert_int_equal(s->found.suspects[0].holder, ROOT);
 	assert_int_equal(s->found.suspects[0].at.at, 2);
-	assert_int_equal(s->found.suspects[0].retained_bytes,
+	assert_int_equal(s->found.suspects[0].retained.bytes,
 			 7 * SMALL + 17 * LARGE);
 	struct gr_child_groups groups = contents(s, 0);
 	assert_int_equal(groups.count, 3);
-	has_group(&groups, 7, 17, 17 * LARGE);
-	has_group(&groups, 2, 2, 2 * SMALL);
-	has_group(&groups, 4, 2, 2 * SMALL);
+	has_group(&groups, 7, 17, 17 * LARGE, 4 * LARGE);
+	has_group(&groups, 2, 2, 2 * SMALL, 0);
+	has_group(&groups, 4, 2, 2 * SMALL, 0);
 	gr_child_groups_deinit(&groups);
 }
 
@@ -264,7 +272,7 @@ TEST_F(list)
 	assert_int_equal(s->found.suspects[0].holder, ROOT);
 	struct gr_child_groups groups = contents(s, 0);
 	assert_int_equal(groups.count, 1);
-	has_group(&groups, 2, 20, 20 * (LARGE + SMALL));
+	has_group(&groups, 2, 20, 20 * (LARGE + SMALL), 20 * SMALL);
 	gr_child_groups_deinit(&groups);
 }
 
@@ -283,13 +291,13 @@ TEST_F(shared)
 	assert_true(s->found.suspects[0].is_group);
 	assert_int_equal(s->found.suspects[0].holder, 3);
 	assert_int_equal(s->found.suspects[0].vertices, 15);
-	assert_int_equal(s->found.suspects[0].retained_bytes, 160);
+	assert_int_equal(s->found.suspects[0].retained.bytes, 160);
 	assert_null(gr_graph_suspect_members(
 		s->graph, &question, &s->found.suspects[0], NULL, bits));
 	assert_int_equal(bits[0], (1 << 15) - 1);
 	struct gr_child_groups groups = contents(s, 0);
 	assert_int_equal(groups.count, 1);
-	has_group(&groups, 7, 15, 160);
+	has_group(&groups, 7, 15, 160, SMALL);
 	gr_child_groups_deinit(&groups);
 }
 
@@ -302,7 +310,7 @@ TEST_F(unknown)
 		build_edge(&s->b, ROOT + 1, v);
 	find(s);
 	assert_int_equal(s->found.count, 0);
-	assert_int_equal(s->found.largest.retained_bytes, SMALL);
+	assert_int_equal(s->found.largest.retained.bytes, SMALL);
 	gr_graph_destroy(s->graph);
 	for (gr_vertex v = 4; v < 8; v++)
 		s->b.bytes[v] = 2 * MIN_BYTES;
@@ -322,11 +330,11 @@ TEST_F(roots)
 	find(s);
 	assert_int_equal(s->found.count, 1);
 	assert_true(s->found.suspects[0].is_group);
-	assert_int_equal(s->found.suspects[0].retained_bytes, 2 * LARGE);
+	assert_int_equal(s->found.suspects[0].retained.bytes, 2 * LARGE);
 	struct gr_child_groups groups = contents(s, 0);
 	assert_int_equal(groups.count, 2);
-	has_group(&groups, 7, 1, LARGE);
-	has_group(&groups, 8, 1, LARGE);
+	has_group(&groups, 7, 1, LARGE, 0);
+	has_group(&groups, 8, 1, LARGE, 0);
 	gr_child_groups_deinit(&groups);
 }
 
@@ -363,8 +371,8 @@ TEST(random)
 		assert_null(
 			gr_graph_suspects(s.graph, &question, NULL, &s.found));
 		for (uint32_t k = 0; k < s.found.count; k++) {
-			sum += s.found.suspects[k].retained_bytes;
-			assert_true(s.found.suspects[k].retained_bytes >=
+			sum += s.found.suspects[k].retained.bytes;
+			assert_true(s.found.suspects[k].retained.bytes >=
 				    question.min_bytes);
 		}
 		assert_true(sum <= all);
@@ -388,7 +396,7 @@ TEST(topmost)
 	uint64_t seed = 7;
 
 	for (int i = 0; i < 1000; i++) {
-		uint64_t want[4] = { 0 }, got[4] = { 0 };
+		struct gr_sizes want[4] = { 0 }, got[4] = { 0 };
 		uint32_t kinds[BUILD_MAX_VERTICES];
 		struct gr_budget budget = { 0 };
 		struct build b;
@@ -401,7 +409,9 @@ TEST(topmost)
 		for (gr_vertex v = 0; v < g->nobjects; v++)
 			if (gr_graph_is_reached(g, v) &&
 			    is_topmost(g, kinds, v))
-				want[kinds[v]] += g->retained[v];
+				want[kinds[v]] =
+					gr_sizes_add(want[kinds[v]],
+						     gr_graph_retained(g, v));
 		assert_null(gr_graph_topmost(g, kinds, 4, NULL, got));
 		assert_memory_equal(got, want, sizeof(got));
 		gr_graph_destroy(g);

@@ -67,14 +67,14 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
     """The answer about one expression."""
     asked, held, variable = _why(scan, text, options)
     holders, not_known = _holders(scan, held, options)
-    vertices, freed_bytes = {}, None
+    vertices, freed = {}, None
     block = None if held.is_object or variable else _block(scan, held.addr)
     if block:
         holders = _block_holders(scan, block, options)
     elif holders:
         vertices = _vertices(scan, held)
     elif variable:
-        freed_bytes = _freed_bytes(scan, evaluate.place(scan, text))
+        freed = _freed(scan, evaluate.place(scan, text))
     return WhyReport(
         tool_version=native.load().VERSION,
         partial=partial.reasons(scan.info(), held),
@@ -84,7 +84,7 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
         holders=holders,
         not_known=not_known,
         vertices=vertices,
-        freed_bytes=freed_bytes,
+        freed=freed,
         shows_paths=options.paths is not None,
         shows_roots=options.all_roots,
         exclude_weak=options.exclude_weak,
@@ -170,14 +170,15 @@ def _vertices(scan: Scan, held: Why) -> dict[int, Vertex]:
     return found
 
 
-def _freed_bytes(scan: Scan, place: evaluate.Place) -> int | None:
-    """The bytes that a variable alone keeps alive; None: there is no memory to
-    know that."""
+def _freed(scan: Scan, place: evaluate.Place) -> tuple[int, int] | None:
+    """The bytes that a variable alone keeps alive, and the part of them in C;
+    None: there is no memory to know that."""
     try:
         number = scan.find(place)
-        return (
-            0 if number is None else scan.vertex(number, True).retained_bytes
-        )
+        if number is None:
+            return 0, 0
+        vertex = scan.vertex(number, True)
+        return vertex.retained_bytes, vertex.retained_c_bytes
     except (native.load().MemoryLimitError, MemoryError):
         return None
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .report import UNCERTAIN, Report, fields_of, partial_lines
+from .sizes import apart, both, c_part, sizes_of
 from .style import title
 from .table import table
 from .target import headline, target_document
@@ -59,9 +60,7 @@ class DominatorsReport(Report):
         if self.asked:
             lines += self._asked_lines()
         else:
-            reached = human_bytes(found.reached_bytes) + c_part(
-                found.reached_bytes, found.reached_c_bytes
-            )
+            reached = both(found.reached_bytes, found.reached_c_bytes)
             lines.append(
                 f"{reached} are reached. "
                 "Retained: what would be freed without this one alone."
@@ -76,24 +75,27 @@ class DominatorsReport(Report):
     def _asked_lines(self) -> list[str]:
         """Each alone, and all together."""
         found, whole = self.found, self.found.reached_bytes
+        reached = both(whole, found.reached_c_bytes)
         rows = [
             [*_sizes(row, whole), _asked_name(text, row)]
             for text, row in zip(self.asked, found.asked)
         ]
         if len(rows) > 1:
-            both = found.together.bytes
+            size = found.together.bytes
             alone = found.rows[0].retained_bytes if found.rows else 0
-            note = f" ({human_bytes(both - alone)} only together)"
+            note = f" ({human_bytes(size - alone)} only together)"
             rows.append(
                 [
-                    human_bytes(both),
-                    percent(both, whole),
+                    human_bytes(size),
+                    percent(size, whole),
                     "",
-                    "all of these" + (note if both > alone else ""),
+                    "all of these"
+                    + (note if size > alone else "")
+                    + c_part(size, found.together_c_bytes),
                 ]
             )
         return [
-            title(f"Of {human_bytes(whole)} that are reached, kept alive by"),
+            title(f"Of {reached} that are reached, kept alive by"),
             *table([HEADS, *rows], left=[3], has_head=True),
         ]
 
@@ -102,8 +104,7 @@ class DominatorsReport(Report):
         first = branches(found.rows)
         return {
             **target_document(self.info),
-            "reached_bytes": found.reached_bytes - found.reached_c_bytes,
-            "reached_c_bytes": found.reached_c_bytes,
+            **sizes_of(found, "reached"),
             "asked": [
                 {"expression": text, **row_document(row)}
                 for text, row in zip(self.asked, found.asked)
@@ -116,7 +117,7 @@ class DominatorsReport(Report):
             if self.asked
             else None,
             "children": [],
-            "cut": {"children": 0, "retained_bytes": 0},
+            "cut": {"children": 0, **apart(0, 0, "retained")},
             **(below_document(first) if first else {}),
             "phases_ms": {
                 name[: -len("_us")]: round(us / 1000, 3)
@@ -163,7 +164,9 @@ def tree_cells(first: Branch, whole: int, is_top: bool) -> list[list[str]]:
                 human_bytes(row.cut_bytes),
                 percent(row.cut_bytes, whole),
                 "",
-                "  " * row.depth + f"({row.cut:,} more)",
+                "  " * row.depth
+                + f"({row.cut:,} more)"
+                + c_part(row.cut_bytes, row.cut_c_bytes),
             ]
         )
     return cells
@@ -199,15 +202,6 @@ def _of(row: Dominator) -> str:
     return _place(row) + c_part(row.retained_bytes, row.retained_c_bytes)
 
 
-def c_part(whole: int, in_c: int) -> str:
-    """The parts of a size in Go and in C, if C has one."""
-    if not in_c:
-        return ""
-    if in_c == whole:
-        return " (all in C)"
-    return f" (Go {human_bytes(whole - in_c)}, C {human_bytes(in_c)})"
-
-
 def _place(row: Dominator) -> str:
     if row.kind == "object":
         return "" if row.addr is None else f"  {row.addr:#x}"
@@ -225,8 +219,7 @@ def row_document(row: Dominator) -> Document:
         "goroutine_id": row.goroutine_id,
         "count": row.vertices,
         **fields_of(row, "objects bytes"),
-        "retained_bytes": row.retained_bytes - row.retained_c_bytes,
-        "retained_c_bytes": row.retained_c_bytes,
+        **sizes_of(row, "retained"),
     }
 
 
@@ -244,5 +237,8 @@ def below_document(branch: Branch) -> Document:
             }
             for below in branch.below
         ],
-        "cut": {"children": row.cut, "retained_bytes": row.cut_bytes},
+        "cut": {
+            "children": row.cut,
+            **apart(row.cut_bytes, row.cut_c_bytes, "retained"),
+        },
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .goroutines import waited_words
 from .report import fields_of
+from .sizes import apart, both, sizes_of
 from .stack import c_function, is_library, place
 from .table import table, wrapped
 from .units import counted, human_bytes, percent
@@ -79,7 +80,12 @@ def stuck_finding(found: Finalization | None) -> str:
     if not found or found.stuck_bytes * _SHARE <= found.heap_bytes:
         return ""
     share = percent(found.stuck_bytes, found.heap_bytes)
-    return f"{_stuck_text(found)} ({share} of the heap)"
+    return f"{_stuck_text(found)} ({share} of the {_whole(found)})"
+
+
+def _whole(found: Finalization) -> str:
+    """That of which the shares are."""
+    return "live memory" if found.heap_c_bytes else "heap"
 
 
 def _queue_text(found: Finalization) -> str:
@@ -98,8 +104,8 @@ def _held_text(found: Finalization) -> str:
     if not found.queue_bytes:
         return ""
     share = percent(found.queue_bytes, found.heap_bytes)
-    size = human_bytes(found.queue_bytes)
-    return f"; only the queue holds {size} ({share} of the heap)"
+    size = both(found.queue_bytes, found.queue_c_bytes)
+    return f"; only the queue holds {size} ({share} of the {_whole(found)})"
 
 
 def _busiest(found: Finalization) -> list[FinalizerRunner]:
@@ -173,7 +179,7 @@ def _stuck_text(found: Finalization) -> str:
     return (
         f"{counted(found.stuck, 'object')} can never be freed, because what "
         "their finalizers or cleanups need leads back to them: "
-        f"{human_bytes(found.stuck_bytes)}"
+        f"{both(found.stuck_bytes, found.stuck_c_bytes)}"
     )
 
 
@@ -185,7 +191,7 @@ def _stuck_lines(found: Finalization) -> list[str]:
             f"{group.objects:,}",
             group.type,
             group.kind,
-            human_bytes(group.retained_bytes),
+            both(group.retained_bytes, group.retained_c_bytes),
             f"{group.example:#x}",
         ]
         for group in found.stuck_groups[:_ROWS]
@@ -212,12 +218,11 @@ def _pool_lines(found: Finalization) -> list[str]:
     if found.pool_bytes * _SHARE <= found.heap_bytes:
         return []
     share = percent(found.pool_bytes, found.heap_bytes)
-    text = (
-        f"only sync.Pools hold {human_bytes(found.pool_bytes)} ({share} of "
-        "the heap)"
-    )
+    size = both(found.pool_bytes, found.pool_c_bytes)
+    text = f"only sync.Pools hold {size} ({share} of the {_whole(found)})"
     parts = [
-        f"{pool.path or f'{pool.addr:#x}'} {human_bytes(pool.retained_bytes)}"
+        f"{pool.path or f'{pool.addr:#x}'} "
+        f"{both(pool.retained_bytes, pool.retained_c_bytes)}"
         for pool in _large_pools(found)
     ]
     return wrapped(f"{text}: {', '.join(parts)}" if parts else text)
@@ -234,26 +239,30 @@ def finalization_document(found: Finalization | None) -> Json:
         "stuck_finding": stuck_finding(found) or None,
         **fields_of(
             found,
-            "queued_finalizers queued_cleanups queue_bytes queue_objects "
-            "heap_bytes",
+            "queued_finalizers queued_cleanups queue_objects",
         ),
+        **sizes_of(found, "queue heap"),
         "runners": [_runner_document(row) for row in found.runners],
-        **fields_of(found, "stuck stuck_bytes"),
+        "stuck": found.stuck,
+        **sizes_of(found, "stuck"),
         "stuck_groups": [
             {
-                **fields_of(
-                    group,
-                    "kind type objects retained_bytes retained_objects",
-                ),
+                **fields_of(group, "kind type objects retained_objects"),
+                **sizes_of(group, "retained"),
                 "example": f"{group.example:#x}",
             }
             for group in found.stuck_groups
         ],
-        "pool_bytes": found.pool_bytes if found.has_pools else None,
+        **(
+            sizes_of(found, "pool")
+            if found.has_pools
+            else apart(None, None, "pool")
+        ),
         "pools": [
             {
                 "address": f"{pool.addr:#x}",
-                **fields_of(pool, "path retained_bytes"),
+                "path": pool.path,
+                **sizes_of(pool, "retained"),
             }
             for pool in found.pool_rows
         ],

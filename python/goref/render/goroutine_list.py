@@ -14,6 +14,7 @@ from .goroutines import (
     goroutine_line,
 )
 from .report import Listed, Report, partial_lines
+from .sizes import both, sizes_of
 from .units import human_bytes
 
 if TYPE_CHECKING:
@@ -76,9 +77,11 @@ class GoroutinesReport(Report):
             return []
         parts = "groups" if self.group else "goroutines"
         together = found.exclusive_bytes + found.shared_bytes
+        in_c = found.exclusive_c_bytes + found.shared_c_bytes
         return [
-            f"[together they retain {human_bytes(together)}, of which several "
-            f"{parts} share {human_bytes(found.shared_bytes)}, and "
+            f"[together they retain {both(together, in_c)}, of which several "
+            f"{parts} share {both(found.shared_bytes, found.shared_c_bytes)}, "
+            "and "
             f"{human_bytes(found.stack_size)} of stack]"
         ]
 
@@ -94,8 +97,9 @@ class GoroutinesReport(Report):
         """The costs of goroutines, which stand behind their line."""
         if not self.with_bytes:
             return ""
+        size = both(row.exclusive_bytes, row.exclusive_c_bytes)
         return (
-            f", retaining {human_bytes(row.exclusive_bytes)}, and "
+            f", retaining {size}, and "
             f"{human_bytes(row.stack_size)} of stack"
         )
 
@@ -184,7 +188,7 @@ class GoroutinesReport(Report):
             return {}
         return {
             "stack_size": row.stack_size,
-            "exclusive_bytes": row.exclusive_bytes,
+            **sizes_of(row, "exclusive"),
         }
 
     def _document(self, row: Goroutine) -> Document:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .report import BOTH, LOWER_BOUNDS, Report, fields_of, partial_lines
+from .sizes import apart, both, c_part, sizes_of
 from .table import of_how_many, table
 from .units import counted, human_bytes, percent
 
@@ -76,6 +77,13 @@ class HistogramReport(Report):
             f"C {human_bytes(found.c_bytes)})"
         )
 
+    def _row_part(self, row: HistogramRow) -> str:
+        """The parts of what a row has, or retains, if it has both."""
+        whole, in_c = row.bytes, row.c_bytes
+        if self.with_retained:
+            whole, in_c = row.retained_bytes, row.retained_c_bytes
+        return c_part(whole, in_c) if in_c < whole else ""
+
     def _largest_line(self) -> str:
         row = max(self.rows, key=lambda row: row.bytes)
         share = percent(row.bytes, self.found.bytes)
@@ -93,7 +101,7 @@ class HistogramReport(Report):
         return (
             f"without all objects of type {self.exact}, "
             f"{counted(found.exact_objects, 'object')} with "
-            f"{human_bytes(found.exact_bytes)} would be freed"
+            f"{both(found.exact_bytes, found.exact_c_bytes)} would be freed"
         )
 
     def _cells(self, rows: Sequence[HistogramRow]) -> list[list[str]]:
@@ -109,7 +117,7 @@ class HistogramReport(Report):
             ]
             if self.with_retained:
                 line.append(human_bytes(row.retained_bytes))
-            cells.append([*line, row.key])
+            cells.append([*line, row.key + self._row_part(row)])
         return cells
 
     def _is_exact(self) -> bool:
@@ -128,8 +136,10 @@ class HistogramReport(Report):
             "rows": [
                 {
                     **fields_of(row, "key objects bytes c_bytes"),
-                    "retained_bytes": (
-                        row.retained_bytes if self.with_retained else None
+                    **(
+                        sizes_of(row, "retained")
+                        if self.with_retained
+                        else apart(None, None, "retained")
                     ),
                 }
                 for row in self.rows[: self.top or None]
@@ -142,5 +152,7 @@ class HistogramReport(Report):
         return {
             "type": self.exact,
             "objects": self.found.exact_objects,
-            "retained_bytes": self.found.exact_bytes,
+            **apart(
+                self.found.exact_bytes, self.found.exact_c_bytes, "retained"
+            ),
         }

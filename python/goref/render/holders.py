@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .report import fields_of
+from .sizes import c_part, retains, sizes_of
 from .table import table
 from .units import counted, human_bytes
 
@@ -47,7 +48,9 @@ def goroutine_text(goroutine: GoroutineBrief) -> str:
 
 def holder_line(holder: Holder, exclude_weak: bool = False) -> str:
     """The end of the answer: who holds it."""
-    freed = f"without it, {exact_bytes(holder.freed_bytes)} would be freed"
+    size = exact_bytes(holder.freed_bytes)
+    size += c_part(holder.freed_bytes, holder.freed_c_bytes)
+    freed = f"without it, {size} would be freed"
     if holder.kind == "several":
         return _several_line(holder, freed, exclude_weak)
     name = holder.name or "an unnamed root"
@@ -137,7 +140,7 @@ def _hop_row(hop: PathHop, number: int) -> list[str]:
         "" if vertex.addr is None else f"{vertex.addr:#x}",
         vertex.type or ("C block" if vertex.is_c else ""),
         human_bytes(vertex.bytes) if vertex.kind == "object" else "",
-        f"retains {human_bytes(vertex.retained_bytes)}",
+        retains(vertex),
     ]
 
 
@@ -232,12 +235,12 @@ def holder_document(holder: Holder) -> Document:
             {
                 "type": vertex.type,
                 "address": _hex(vertex.addr),
-                "retained_bytes": vertex.retained_bytes,
+                **sizes_of(vertex, "retained"),
             }
             if vertex and not holder.name
             else None
         ),
-        "freed_bytes": holder.freed_bytes,
+        **sizes_of(holder, "freed"),
         "goroutine": goroutine_document(holder.goroutine),
         "roots": holder.nroots or None,
         "more_roots": holder.is_more,
@@ -250,7 +253,8 @@ def path_document(path: Path) -> list[Document]:
             "name": hop.name,
             "type": hop.vertex.type,
             "address": _hex(hop.vertex.addr),
-            **fields_of(hop.vertex, "bytes retained_bytes kind goroutine_id"),
+            **fields_of(hop.vertex, "bytes kind goroutine_id"),
+            **sizes_of(hop.vertex, "retained"),
             "word": _hex(hop.word_addr),
             "conservative": hop.is_conservative,
             "left_out": hop.left_out,

@@ -22,6 +22,7 @@ from .hung_cause import (
 )
 from .leaks import leaks_line
 from .report import Report, fields_of, partial_lines
+from .sizes import both, sizes_of
 from .stack import c_function, own_call, place, stack_lines
 from .style import styled
 from .table import table, wrapped
@@ -342,7 +343,7 @@ class HungReport(Report):
                 f"{group.goroutines:,}",
                 group.wait_reason or "?",
                 place(group.at),
-                human_bytes(group.retained_bytes),
+                both(group.retained_bytes, group.retained_c_bytes),
             ]
             for group in groups[:_LEAKS]
         ]
@@ -416,7 +417,7 @@ class HungReport(Report):
                 **fields_of(group.at, "function file line"),
                 "wait_reason": group.wait_reason,
                 "created_by": group.go.function,
-                "retained_bytes": group.retained_bytes,
+                **sizes_of(group, "retained"),
                 "stack_bytes": group.stack_bytes,
             }
             for group in self._leak_groups()

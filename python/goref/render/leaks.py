@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..known_leaks import Compared, counts
 from .report import TopReport, fields_of, partial_lines
+from .sizes import both, sizes_of
 from .style import styled, title
 from .units import counted, human_bytes
 
@@ -87,9 +88,10 @@ class LeaksReport(TopReport["Leaks"]):
         return {
             **fields_of(
                 found,
-                "leaked unproven goroutines blocked retained_bytes "
-                "retained_objects stack_bytes",
+                "leaked unproven goroutines blocked retained_objects "
+                "stack_bytes",
             ),
+            **sizes_of(found, "retained"),
             "groups": [
                 {**self._document(group), **self._known(group)}
                 for group in self._groups(is_leaked=True)[:limit]
@@ -275,7 +277,8 @@ class LeaksReport(TopReport["Leaks"]):
             "created_file": group.go.file,
             "created_line": group.go.line,
             "start_function": group.start.function,
-            **fields_of(group, "retained_bytes retained_objects stack_bytes"),
+            **sizes_of(group, "retained"),
+            **fields_of(group, "retained_objects stack_bytes"),
             "ids": list(self._ids(group)),
         }
 
@@ -294,7 +297,7 @@ def leaks_line(found: Leaks) -> str:
     return (
         f"{counted(found.leaked, 'leaked goroutine')} in "
         f"{counted(groups, 'group')} {verb} "
-        f"{human_bytes(found.retained_bytes)}, and "
+        f"{both(found.retained_bytes, found.retained_c_bytes)}, and "
         f"{human_bytes(found.stack_bytes)} of stacks"
     )
 
@@ -330,7 +333,7 @@ def _title(group: LeakGroup) -> str:
     verb = "retains" if group.goroutines == 1 else "retain"
     return (
         f"{_goroutines(group.goroutines)} [{group.wait_reason or '?'}] {verb} "
-        f"{human_bytes(group.retained_bytes)}, and "
+        f"{both(group.retained_bytes, group.retained_c_bytes)}, and "
         f"{human_bytes(group.stack_bytes)} of stacks"
     )
 

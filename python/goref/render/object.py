@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .dominators import c_part
 from .holders import exact_bytes
 from .report import UNCERTAIN, Report, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
+from .sizes import c_part, retains, sizes_of
 from .table import table
 from .units import counted, human_bytes
 from .values import value_lines
@@ -92,8 +92,7 @@ class ObjectReport(Report):
             "address": f"{info.base_addr:#x}",
             "kind": "c" if info.is_c else "go",
             **fields_of(info, "offset type type_source bytes"),
-            "retained_bytes": info.retained_bytes - info.retained_c_bytes,
-            "retained_c_bytes": info.retained_c_bytes,
+            **sizes_of(info, "retained"),
             "reachable": info.is_reachable,
             "unswept": info.is_unswept,
             "fresh": info.is_fresh,
@@ -273,7 +272,7 @@ def _row(reference: Reference) -> list[str]:
         "" if vertex.addr is None else f"{vertex.addr:#x}",
         vertex.name if is_object else f"{vertex.type or ''} ({words})".strip(),
         human_bytes(vertex.bytes) if is_object else "",
-        f"retains {human_bytes(vertex.retained_bytes)}",
+        retains(vertex),
     ]
 
 
@@ -336,7 +335,7 @@ def _dominator_document(vertex: Vertex | None) -> Document | None:
         "kind": vertex.kind,
         "type": vertex.type,
         "address": _hex(vertex.addr),
-        "retained_bytes": vertex.retained_bytes,
+        **sizes_of(vertex, "retained"),
         "goroutine_id": vertex.goroutine_id,
     }
 
@@ -347,9 +346,8 @@ def _documents(references: References) -> list[Document]:
             "address": _hex(reference.vertex.addr),
             "type": reference.vertex.type,
             "name": reference.name,
-            **fields_of(
-                reference.vertex, "kind bytes retained_bytes goroutine_id"
-            ),
+            **fields_of(reference.vertex, "kind bytes goroutine_id"),
+            **sizes_of(reference.vertex, "retained"),
             "word": _hex(reference.word_addr),
             "conservative": reference.is_conservative,
         }

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from .report import UNCERTAIN, Listed, Report, as_text, partial_lines
+from .sizes import apart
 from .units import human_bytes
 
 if TYPE_CHECKING:
@@ -36,10 +37,7 @@ class ObjectRows:
             "kind": kind,
             "type": None if type_ == "?" else type_,
             "bytes": int(size),
-            "retained_bytes": (
-                None if retained is None else retained - (in_c or 0)
-            ),
-            "retained_c_bytes": in_c,
+            **apart(retained, in_c, "retained"),
         }
 
 

@@ -19,6 +19,7 @@ from .panic import cause_text, is_sent
 from .report import BOTH, LOWER_BOUNDS, Report, partial_lines
 from .rss import ZEROS, beside_zeros, zero_bytes
 from .scan import Ranked, merged_roots, ranking, root_document
+from .sizes import sizes_of
 from .suspects import commands, suspects_line
 from .table import of_how_many
 from .target import collector_text, target_document, target_name
@@ -394,7 +395,7 @@ def _kept(report: OverviewReport) -> Section:
         keys: Document = {"dominators": None, "no_dominators": report.unknown}
         return Section(["", line], keys)
     first = branches(kept.rows)
-    document: Document = {"reached_bytes": kept.reached_bytes}
+    document: Document = sizes_of(kept, "reached")
     keys = {"dominators": document, "no_dominators": None}
     if first is not None and first.below:
         document |= below_document(first)
@@ -416,7 +417,7 @@ def _suspects(report: OverviewReport) -> Section:
         return Section(keys={"suspects": None})
     keys: Document = {
         "suspects": [
-            {"name": s.name, "retained_bytes": s.retained_bytes}
+            {"name": s.name, **sizes_of(s, "retained")}
             for s in found.suspects
         ]
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .report import LOWER_BOUNDS, Report, fields_of, partial_lines
+from .sizes import apart
 from .table import of_how_many, table
 from .units import counted, human_bytes, percent
 
@@ -190,5 +191,5 @@ def _row(row: Site) -> Document:
         "bytes": row.total.bytes,
         "sampled_objects": row.sampled.objects,
         "sampled_bytes": row.sampled.bytes,
-        "retained_bytes": None,
+        **apart(None, None, "retained"),
     }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from .command import command, operand
 from .report import UNCERTAIN, TopReport, fields_of, partial_lines
+from .sizes import apart, both, c_part, parts, sizes_of
 from .style import joined, styled, title
 from .table import table
 from .units import counted, human_bytes, percent
@@ -14,6 +15,7 @@ from .units import counted, human_bytes, percent
 if TYPE_CHECKING:
     from .._goref import (
         Suspect,
+        SuspectContent,
         SuspectHop,
         Suspects,
         Vertex,
@@ -59,12 +61,15 @@ class SuspectsReport(TopReport["Suspects"]):
     def body(self) -> Document:
         found = self.found
         return {
-            **fields_of(
-                found, "reached_bytes min_bytes runtime_bytes residency"
-            ),
+            **sizes_of(found, "reached"),
+            "min_bytes": found.min_bytes,
+            **sizes_of(found, "runtime"),
+            "residency": found.residency,
             "largest": {
                 "name": found.largest_name,
-                "retained_bytes": found.largest_bytes,
+                **apart(
+                    found.largest_bytes, found.largest_c_bytes, "retained"
+                ),
             },
             "suspects": [
                 _document(suspect, self.how)
@@ -79,11 +84,12 @@ def suspects_line(found: Suspects, is_partial: bool = False) -> str:
         return "suspects are not known: no object of the heap was reached"
     if found.suspects:
         held = sum(suspect.retained_bytes for suspect in found.suspects)
+        in_c = sum(suspect.retained_c_bytes for suspect in found.suspects)
         share = percent(held, found.reached_bytes)
         verb = "holds" if len(found.suspects) == 1 else "hold"
         return (
             f"{counted(len(found.suspects), 'suspect')} {verb} "
-            f"{human_bytes(held)}, {share} of what is reached"
+            f"{both(held, in_c)}, {share} of what is reached"
         )
     share = percent(found.min_bytes, found.reached_bytes)
     where = " in what could be read" if is_partial else ""
@@ -92,7 +98,7 @@ def suspects_line(found: Suspects, is_partial: bool = False) -> str:
     if found.min_bytes <= found.reached_bytes:
         line += f" ({share} of what is reached)"
     if found.largest_name:
-        size = human_bytes(found.largest_bytes)
+        size = both(found.largest_bytes, found.largest_c_bytes)
         line += f"; {found.largest_name} holds most: {size}"
     return line
 
@@ -120,9 +126,11 @@ def _subject(suspect: Suspect) -> str:
 
 
 def _title(suspect: Suspect, reached_bytes: int) -> str:
-    share = percent(suspect.retained_bytes, reached_bytes)
-    size = human_bytes(suspect.retained_bytes)
-    return f"{_subject(suspect)} {size} ({share})"
+    sizes = suspect.retained_bytes, suspect.retained_c_bytes
+    share = percent(sizes[0], reached_bytes)
+    if suspect.retained_c_bytes:
+        share += f"; {parts(*sizes)}"
+    return f"{_subject(suspect)} {human_bytes(sizes[0])} ({share})"
 
 
 def resident_text(
@@ -184,21 +192,38 @@ def _contents(suspect: Suspect) -> list[str]:
     suspect retains."""
     shown = suspect.contents[:_CONTENTS]
     rows = [
-        (f"{c.objects:,}", c.type, human_bytes(c.bytes)) for c in shown
+        [f"{c.objects:,}", c.type, human_bytes(c.bytes), _parts_of(c)]
+        for c in shown
     ]
-    rest = rest_bytes(suspect, _CONTENTS)
+    rest, rest_in_c = rest_sizes(suspect, _CONTENTS)
     if rows and rest > 0:
         left = len(suspect.contents) - len(shown)
         more = f" ({counted(left, 'more type')})" if left else ""
-        rows.append(("", f"the rest{more}", human_bytes(rest)))
-    return [line.removeprefix("  ") for line in table(rows, left=[1])]
+        rows.append(
+            [
+                "",
+                f"the rest{more}",
+                human_bytes(rest),
+                c_part(rest, rest_in_c).lstrip(),
+            ]
+        )
+    if not any(row[-1] for row in rows):
+        rows = [row[:-1] for row in rows]
+    return [line.removeprefix("  ") for line in table(rows, left=[1, 3])]
 
 
-def rest_bytes(suspect: Suspect, top: int | None = None) -> int:
+def _parts_of(content: SuspectContent) -> str:
+    return c_part(content.bytes, content.c_bytes).lstrip()
+
+
+def rest_sizes(suspect: Suspect, top: int | None = None) -> tuple[int, int]:
     """The bytes that a suspect retains beside its first contents: further
-    types, itself, and what leads to them."""
-    shown = sum(content.bytes for content in suspect.contents[:top])
-    return suspect.retained_bytes - shown
+    types, itself, and what leads to them; and the part of them in C."""
+    shown = suspect.contents[:top]
+    return (
+        suspect.retained_bytes - sum(c.bytes for c in shown),
+        suspect.retained_c_bytes - sum(c.c_bytes for c in shown),
+    )
 
 
 def _path(suspect: Suspect) -> list[str]:
@@ -266,7 +291,7 @@ def _hop_document(hop: SuspectHop) -> Document:
         "type": vertex.type,
         "address": _address(vertex),
         "bytes": vertex.bytes,
-        "retained_bytes": vertex.retained_bytes,
+        **sizes_of(vertex, "retained"),
     }
 
 
@@ -276,19 +301,22 @@ def _address(vertex: Vertex) -> str | None:
 
 def _document(suspect: Suspect, how: str) -> Document:
     return {
-        **fields_of(
-            suspect,
-            "name kind objects retained_bytes resident_bytes "
-            "accumulation_point",
-        ),
+        **fields_of(suspect, "name kind objects"),
+        **sizes_of(suspect, "retained"),
+        **fields_of(suspect, "resident_bytes accumulation_point"),
         "address": _address(suspect.at),
         "is_list": suspect.is_chain,
         "created_by": suspect.created_by,
         "path": [_hop_document(hop) for hop in suspect.hops],
         "path_left_out": suspect.hops_left_out,
         "accumulated": [
-            fields_of(c, "type objects bytes") for c in suspect.contents
+            {
+                **fields_of(c, "type objects"),
+                "bytes": c.bytes - c.c_bytes,
+                "retained_c_bytes": c.c_bytes,
+            }
+            for c in suspect.contents
         ],
-        "rest_bytes": rest_bytes(suspect),
+        **apart(*rest_sizes(suspect), "rest"),
         "next": commands(suspect, how),
     }

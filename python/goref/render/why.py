@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from . import holders as of_holders
 from .report import UNCERTAIN, Report, as_json, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
+from .sizes import apart, c_part, retains, sizes_of
 from .style import title
 from .table import table
 from .units import human_bytes
@@ -41,7 +42,8 @@ class WhyReport(Report):
     holders: who keeps the object alive, with paths and roots.
     not_known: why that is not known.
     vertices: hops of the chain by address, for their sizes.
-    freed_bytes: what would be freed without the variable.
+    freed: the bytes that would be freed without the variable, and the part
+    of them in C.
     stack: the calls that allocated it; None: not sampled.
     block: the block of C at the address, if it is in one."""
 
@@ -51,7 +53,7 @@ class WhyReport(Report):
     holders: Holders | None = None
     not_known: str = ""
     vertices: Mapping[int, Vertex] = {}
-    freed_bytes: int | None = None
+    freed: tuple[int, int] | None = None
     shows_paths: bool = False
     shows_roots: bool = False
     exclude_weak: bool = False
@@ -111,8 +113,8 @@ class WhyReport(Report):
         ]
         if not variable.held:
             return [*lines, "It points to no object of the heap."]
-        if self.freed_bytes is not None:
-            freed = of_holders.exact_bytes(self.freed_bytes)
+        if self.freed is not None:
+            freed = of_holders.exact_bytes(self.freed[0]) + c_part(*self.freed)
             lines.append(title(f"Without it, {freed} would be freed."))
         lines.append("It points to:")
         lines += table(
@@ -192,7 +194,7 @@ class WhyReport(Report):
         found = self.holders
         if not found or not found.holder:
             return {
-                "retained_bytes": None,
+                **apart(None, None, "retained"),
                 "holder": None,
                 "paths": [],
                 "paths_complete": False,
@@ -201,7 +203,7 @@ class WhyReport(Report):
                 "root_groups": [],
             }
         return {
-            "retained_bytes": found.retained_bytes,
+            **sizes_of(found, "retained"),
             "holder": of_holders.holder_document(found.holder),
             "paths": [of_holders.path_document(p) for p in found.paths],
             "paths_complete": found.is_complete,
@@ -223,7 +225,7 @@ class WhyReport(Report):
             "holds": [_held_document(held) for held in variable.held],
             "others": variable.nothers,
             "complete": not variable.is_cut,
-            "retained_bytes": self.freed_bytes,
+            **apart(*(self.freed or (None, None)), "retained"),
         }
 
 
@@ -271,7 +273,7 @@ def _size_cells(vertex: Vertex | None) -> list[str]:
     if vertex is None:
         return ["", ""]
     own = human_bytes(vertex.bytes) if vertex.kind == "object" else ""
-    return [own, f"retains {human_bytes(vertex.retained_bytes)}"]
+    return [own, retains(vertex)]
 
 
 def chain_ends(hops: Sequence[Hop]) -> list[tuple[int, Hop]]:
@@ -331,5 +333,9 @@ def _hop_document(hop: Hop, vertex: Vertex | None) -> Document:
         "type": hop.type,
         "address": None if hop.addr is None else f"{hop.addr:#x}",
         "bytes": vertex and vertex.bytes,
-        "retained_bytes": vertex and vertex.retained_bytes,
+        **(
+            sizes_of(vertex, "retained")
+            if vertex
+            else apart(None, None, "retained")
+        ),
     }

@@ -99,8 +99,15 @@ def _object(vertex: Vertex) -> dict[str, Any]:
         "at": _address(vertex),
         "type": vertex.name,
         "bytes": vertex.bytes,
-        "retained_bytes": vertex.retained_bytes,
+        **_retained(vertex),
     }
+
+
+def _retained(vertex: Vertex) -> dict[str, Any]:
+    """The part in C is left out if there is none."""
+    in_c = vertex.retained_c_bytes
+    sizes = {"retained_bytes": vertex.retained_bytes - in_c}
+    return {**sizes, "retained_c_bytes": in_c} if in_c else sizes
 
 
 def _is_c(vertex: Vertex) -> dict[str, Any]:
@@ -128,7 +135,7 @@ def _holder(holder: CardLink) -> dict[str, Any]:
     return {
         **_end(holder.vertex),
         "step": holder.name,
-        "retained_bytes": holder.vertex.retained_bytes,
+        **_retained(holder.vertex),
     }
 
 

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..render.sizes import both
 from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
-from .live import whole_name
+from .live import in_c, size_text, whole, whole_name
 from .values import HIDDEN
 
 _NAMED = 3  # suspects
@@ -281,7 +282,7 @@ def _garbage(document: Mapping[str, Any]) -> list[Finding]:
 
 def _untouched(row: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     return untouched_text(
-        row["resident_bytes"], row["retained_bytes"], found["residency"]
+        row["resident_bytes"], whole(row), found["residency"]
     )
 
 
@@ -290,14 +291,13 @@ def _suspects(document: Mapping[str, Any]) -> list[Finding]:
     if not found or not found["suspects"]:
         return []
     rows = found["suspects"]
-    held = sum(row["retained_bytes"] for row in rows)
-    whole = (
-        f"{human_bytes(held)}, {percent(held, found['reached_bytes'])} of the "
-        f"{whole_name(document)}"
-    )
-    text = f"{len(rows):,} suspects hold {whole}"
+    held = sum(whole(row) for row in rows)
+    size = both(held, sum(map(in_c, rows)))
+    share = percent(held, whole(found, "reached"))
+    size += f", {share} of the {whole_name(document)}"
+    text = f"{len(rows):,} suspects hold {size}"
     if len(rows) == 1:
-        text = f"{rows[0]['name']} holds {whole}"
+        text = f"{rows[0]['name']} holds {size}"
     return [
         Finding(
             "warn",
@@ -319,8 +319,8 @@ def _shares(found: Mapping[str, Any]) -> list[tuple[str, str]]:
     shares = [
         (
             row["name"],
-            f"{human_bytes(row['retained_bytes'])} "
-            f"({percent(row['retained_bytes'], found['reached_bytes'])})"
+            f"{size_text(row)} "
+            f"({percent(whole(row), whole(found, 'reached'))})"
             f"{_untouched(row, found)}",
         )
         for row in rows[:_NAMED]
@@ -382,7 +382,7 @@ def _leaks(document: Mapping[str, Any]) -> list[Finding]:
     text = (
         f"{counted(found['leaked'], 'goroutine')} can never wake, and "
         f"{'retains' if found['leaked'] == 1 else 'retain'} "
-        f"{human_bytes(found['retained_bytes'])} of heap and "
+        f"{size_text(found)} of heap and "
         f"{human_bytes(found['stack_bytes'])} of stacks"
     )
     if where:

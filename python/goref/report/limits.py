@@ -13,6 +13,7 @@ from ..render.goroutines import (
     labels_document,
     location_document,
 )
+from ..render.sizes import apart, sizes_of
 
 if TYPE_CHECKING:
     from .._goref import Backtrace, GoroutineGroup, GoroutineList, Info
@@ -104,8 +105,8 @@ def goroutines(
     return {
         "total": found.total,
         "stack_bytes": found.stack_size,
-        "retained_bytes": found.exclusive_bytes,
-        "shared_bytes": found.shared_bytes,
+        **apart(found.exclusive_bytes, found.exclusive_c_bytes, "retained"),
+        **sizes_of(found, "shared"),
         "ngroups": len(found.groups),
         "groups": [
             _group(found, group, calls[group.first])
@@ -128,7 +129,7 @@ def _group(
         "created_by": location_document(first.go) if first.go.pc else None,
         "labels": labels_document(first),
         "stack_bytes": group.stack_size,
-        "retained_bytes": group.exclusive_bytes,
+        **apart(group.exclusive_bytes, group.exclusive_c_bytes, "retained"),
         **_frames(backtrace),
     }
 

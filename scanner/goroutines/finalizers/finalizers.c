@@ -194,9 +194,11 @@ static struct gr_error *weigh(struct finder *f, struct gr_finalizers *ret)
 	if (err)
 		return err;
 	ret->stuck_bytes = together.bytes;
+	ret->stuck_c_bytes = together.second_bytes;
 	for (size_t i = 0; i < f->groups.size; i++) {
 		f->groups.data[i].retained_bytes = kept[i].bytes;
 		f->groups.data[i].retained_objects = kept[i].objects;
+		f->groups.data[i].retained_c_bytes = kept[i].second_bytes;
 	}
 	err = gr_sort(f->groups.data, f->groups.size, sizeof(*f->groups.data),
 		      compare_groups, f->poll.poll, f->poll.ctx);
@@ -221,15 +223,27 @@ static struct gr_error *group_stuck(struct finder *f, struct gr_finalizers *ret)
 
 // ------------------------------------------------------------------- the answer
 
-static uint64_t heap_bytes(const struct gr_objects *objects)
+/* All objects of Go are reached; of the blocks of C, some are leaked. Needs
+ * GR_PART_NEAREST. */
+static struct gr_error *weigh_heap(const struct finder *f,
+				   struct gr_finalizers *ret)
 {
+	const struct gr_objects *objects = f->g->objects;
 	const struct gr_slot_run *runs = objects->runs;
-	uint64_t bytes = 0;
+	struct gr_ticker ticker = { .poll = &f->poll };
+	struct gr_error *err = NULL;
 
-	for (uint32_t i = 0; i < objects->nruns; i++)
-		bytes += (runs[i + 1].first - runs[i].first) *
-			 runs[i].elem_bytes;
-	return bytes;
+	for (uint32_t i = 0; i < objects->nfirst; i++)
+		ret->heap_bytes += (runs[i + 1].first - runs[i].first) *
+				   (uint64_t)runs[i].elem_bytes;
+	for (gr_vertex v = gr_objects_second(objects);
+	     !err && v < objects->count; v++) {
+		if (gr_graph_is_reached(f->g, v))
+			ret->heap_c_bytes += gr_objects_bytes(objects, v);
+		err = gr_tick(&ticker);
+	}
+	ret->heap_bytes += ret->heap_c_bytes;
+	return err;
 }
 
 static struct gr_error *find(struct finder *f, struct gr_finalizers *ret)
@@ -250,6 +264,11 @@ static struct gr_error *find(struct finder *f, struct gr_finalizers *ret)
 	err = gr_graph_deferred(f->g, &spec, &f->poll, &queued, f->stuck);
 	ret->queue_bytes = queued.bytes;
 	ret->queue_objects = queued.objects;
+	ret->queue_c_bytes = queued.second_bytes;
+	if (!err)
+		err = gr_graph_need(f->g, GR_PART_NEAREST, &f->poll);
+	if (!err)
+		err = weigh_heap(f, ret);
 	return err ? err : group_stuck(f, ret);
 }
 
@@ -264,7 +283,7 @@ struct gr_error *gr_finalizers_find(struct gr_answers *answers,
 		.stuck = gr_bitmap_alloc(g->nvertices),
 	};
 
-	*ret = (struct gr_finalizers){ .heap_bytes = heap_bytes(g->objects) };
+	*ret = (struct gr_finalizers){ 0 };
 	if (!f.stuck)
 		return &gr_enomem;
 	struct gr_error *err = count_queued(&f, ret);

@@ -14,19 +14,21 @@ struct gr_stuck_group {
 	const char *kind; /**< "finalizer" or "cleanup" */
 	const char *type; /**< As of the histogram; belongs to the scan. */
 	uint64_t objects;
-	/** These would be garbage without this group. */
-	uint64_t retained_bytes, retained_objects;
+	/** These would be garbage without this group; and the part of them in
+	 * blocks of C. */
+	uint64_t retained_bytes, retained_objects, retained_c_bytes;
 	uint64_t example; /**< Address of one of the objects. */
 };
 
 struct gr_finalizers {
 	uint64_t queued_finalizers, queued_cleanups;
-	/** Only the queue holds these. */
-	uint64_t queue_bytes, queue_objects;
-	uint64_t heap_bytes; /**< All objects that are reached. */
-	uint64_t stuck;	     /**< Objects of all groups. */
+	/** Only the queue holds these; and the part of them in blocks of C. */
+	uint64_t queue_bytes, queue_objects, queue_c_bytes;
+	/** All objects that are reached, blocks of C included. */
+	uint64_t heap_bytes, heap_c_bytes;
+	uint64_t stuck; /**< Objects of all groups. */
 	/** These would be garbage without all groups. */
-	uint64_t stuck_bytes;
+	uint64_t stuck_bytes, stuck_c_bytes;
 	struct gr_stuck_group *groups; /**< Most bytes first; at most 100. */
 	size_t ngroups;
 };

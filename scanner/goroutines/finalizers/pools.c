@@ -146,6 +146,7 @@ static struct gr_error *weigh_pool(const struct gr_graph *g,
 		if (v == GR_VERTEX_NONE)
 			continue;
 		pool->retained_bytes += g->retained[v];
+		pool->retained_c_bytes += gr_graph_retained_second(g, v);
 		if (!table_vector_append(tables, v))
 			return &gr_enomem;
 	}
@@ -197,6 +198,7 @@ static struct gr_error *weigh(struct gr_answers *answers,
 			      compare_pools, poll.poll, poll.ctx);
 	ret->pools = pools->size;
 	ret->retained_bytes = kept.bytes;
+	ret->retained_c_bytes = kept.second_bytes;
 	return err;
 }
 

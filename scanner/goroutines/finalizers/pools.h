@@ -14,17 +14,19 @@ struct gr_stop;
 struct gr_pool {
 	uint64_t addr;
 	const char *path; /**< `main.buffers`; "": no package variable. */
-	/** Only this pool holds these: its tables and what lies in it. */
-	uint64_t retained_bytes;
+	/** Only this pool holds these: its tables and what lies in it. And the
+	 * part of them in blocks of C. */
+	uint64_t retained_bytes, retained_c_bytes;
 	uint64_t tables[2]; /**< Addresses: local and victim, or 0. */
 };
 GR_VECTOR(gr_pool_vector, struct gr_pool);
 
 struct gr_pools {
-	bool is_known;		 /**< The layout of a sync.Pool is. */
-	uint64_t pools;		 /**< All, those left out included. */
-	uint64_t retained_bytes; /**< By all pools together. */
-	struct gr_pool *rows;	 /**< Most bytes first; at most 20. */
+	bool is_known;	/**< The layout of a sync.Pool is. */
+	uint64_t pools; /**< All, those left out included. */
+	/** By all pools together, and the part of it in blocks of C. */
+	uint64_t retained_bytes, retained_c_bytes;
+	struct gr_pool *rows; /**< Most bytes first; at most 20. */
 	size_t nrows;
 };
 

@@ -39,6 +39,15 @@ static struct node *make_nodes(long begin, long end, struct sum *sum)
 	return node;
 }
 
+// Old words of the stack would hold nodes, too.
+__attribute__((noinline)) static void clear_stack(void)
+{
+	volatile char words[1 << 14];
+
+	for (size_t i = 0; i < sizeof(words); i++)
+		words[i] = 0;
+}
+
 struct index *index_create(struct table *table, long count, struct sum *sum)
 {
 	struct index *index = block_create(sizeof(*index), sum);
@@ -48,6 +57,7 @@ struct index *index_create(struct table *table, long count, struct sum *sum)
 	index->table = table;
 	index->count = count;
 	index->root = make_nodes(0, count, sum);
+	clear_stack();
 	return index;
 }
 

@@ -2,6 +2,10 @@
 
 // Go objects with a typed pointer to a structure of C, whose bytes are known.
 // The program prints how many, and waits for the end of its input.
+//
+//	native_struct [NODES [NOTES]]
+//
+// NODES are those of the larger tree, NOTES are objects of Go alone.
 package main
 
 /*
@@ -16,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"unsafe"
 )
 
@@ -51,6 +56,9 @@ type engineTruth struct {
 // The engines share a table, which none of them holds alone.
 var big, small *engine
 
+// Memory of Go alone.
+var more []*[notesBytes]byte
+
 func newEngine(table *C.struct_table, nodes int) (*engine, engineTruth) {
 	var index, buffer C.struct_sum
 	e := &engine{
@@ -73,16 +81,33 @@ func hex(pointer unsafe.Pointer) string {
 	return fmt.Sprintf("%#x", uintptr(pointer))
 }
 
+// numberOf is an argument, or what it stands for.
+func numberOf(i, usual int) int {
+	if i >= len(os.Args) {
+		return usual
+	}
+	number, err := strconv.Atoi(os.Args[i])
+	if err != nil {
+		panic(err)
+	}
+	return number
+}
+
 func main() {
 	var bigTruth, smallTruth engineTruth
 	table := C.table_create()
-	big, bigTruth = newEngine(table, 1000)
+	big, bigTruth = newEngine(table, numberOf(1, 1000))
 	small, smallTruth = newEngine(table, 200)
+	more = make([]*[notesBytes]byte, numberOf(2, 0))
+	for i := range more {
+		more[i] = new([notesBytes]byte)
+	}
 	json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"held": map[string]any{}, "places": map[string]string{},
 		"glibc":   C.GoString(C.gnu_get_libc_version()),
 		"engines": map[string]any{"big": bigTruth, "small": smallTruth},
 		"table":   tableBytes,
+		"more":    len(more) * notesBytes,
 	})
 	io.Copy(io.Discard, os.Stdin)
 }

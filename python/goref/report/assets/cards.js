@@ -4,19 +4,25 @@
 "use strict";
 
 goref.cards = (() => {
-  const { bytes, el, number, percent } = goref.dom;
+  const { bytes, el, number, percent, retained } = goref.dom;
   const { code } = goref.names;
   const ADDRESSES = 3; // of holders that are alike
   const { report } = goref.tree;
   const found = report.objects?.cards || [];
   const byAddress = new Map(found.map((card) => [card.at, card]));
   const isExact = !report.partial?.length && !report.heap?.folded?.objects;
-  const whole = report.suspects?.reached_bytes
-    || report.dominators?.reached_bytes || 0;
+  const reached = report.suspects || report.dominators;
+  const whole = (reached?.reached_bytes || 0)
+    + (reached?.reached_c_bytes || 0);
 
   const size = (count) => (count === null || count === undefined ? ""
     : el("span", { class: "num", title: `${number(count)} B` },
       bytes(count)));
+
+  // The parts in Go and in C, if C has one; those of a block are C's, mostly.
+  const inC = (card) => (card.retained_c_bytes && card.retained_bytes
+    ? ` (Go ${bytes(card.retained_bytes)}, C ${bytes(card.retained_c_bytes)})`
+    : "");
 
   // An address, which leads to its card if there is another one.
   function address(at, own) {
@@ -72,8 +78,8 @@ goref.cards = (() => {
     return [
       facts([
         ["Size", size(card.bytes)],
-        ["Retains", [size(card.retained_bytes),
-          whole ? `, ${percent(card.retained_bytes, whole)} of the ${live}`
+        ["Retains", [size(retained(card)), inC(card),
+          whole ? `, ${percent(retained(card), whole)} of the ${live}`
             : ""]],
         ["Resident", resident === null || resident === undefined ? null
           : [size(resident),
@@ -100,7 +106,7 @@ goref.cards = (() => {
       table("Fields", [["Field"], ["Type", "minor"], ["Points to"],
                        ["Retained", "n"]],
         rows.map((row) => [code(row.name || "?", 32), typed(row.type, row.is_c),
-          address(row.at), size(row.retained_bytes)])),
+          address(row.at), size(retained(row))])),
       left(rows.length, card.nfields, "field"));
   }
 
@@ -149,7 +155,7 @@ goref.cards = (() => {
       [...some.filter(Boolean).flatMap((one) => [one, " "]),
         more > 0 ? el("span", { class: "more" },
           `${number(more)} more`) : null],
-      [group.length > 1 ? "at most " : null, size(first.retained_bytes)],
+      [group.length > 1 ? "at most " : null, size(retained(first))],
     ];
   }
 
@@ -158,8 +164,8 @@ goref.cards = (() => {
   function shared(card) {
     const [first] = card.holders;
     if (!isExact || !(card.nholders > 1)
-        || !Number.isFinite(first.retained_bytes)
-        || first.retained_bytes >= card.retained_bytes) {
+        || !Number.isFinite(retained(first))
+        || retained(first) >= retained(card)) {
       return null;
     }
     const what = card.holders.length === card.nholders

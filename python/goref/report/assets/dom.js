@@ -49,6 +49,9 @@ goref.dom = (() => {
     return `${value.toFixed(1)} TiB`;
   }
 
+  // What a row retains: Go and C stand side by side.
+  const retained = (row) => row.retained_bytes + (row.retained_c_bytes || 0);
+
   function percent(part, whole) {
     if (!whole) {
       return "-";
@@ -70,5 +73,6 @@ goref.dom = (() => {
       svg("rect", { width: whole ? (100 * part) / whole : 0, height: 1 }),
     );
 
-  return { bar, byId, bytes, counted, data, el, number, percent, svg };
+  return { bar, byId, bytes, counted, data, el, number, percent, retained,
+           svg };
 })();

@@ -4,7 +4,7 @@
 "use strict";
 
 goref.holders = (() => {
-  const { bar, el, number, percent } = goref.dom;
+  const { bar, el, number, percent, retained } = goref.dom;
   const { code } = goref.names;
   const { address, facts, found, part, size, table } = goref.cards;
   const { report } = goref.tree;
@@ -51,7 +51,7 @@ goref.holders = (() => {
     return part(cards.length > 1 ? `The ${cards.length} largest` : "The object",
       table("Largest objects", [["Object"], ["Retained", "n"], ["Size", "n"],
                                 ["Resident", "n minor"]],
-        cards.map((card) => [address(card.at), size(card.retained_bytes),
+        cards.map((card) => [address(card.at), size(retained(card)),
           size(card.bytes), size(card.resident_bytes)])));
   }
 
@@ -70,7 +70,7 @@ goref.holders = (() => {
             ["Objects", number(row.objects)],
             ["Size", size(row.bytes)],
             ["Retained", row.retained_bytes === null ? null
-              : ["at least ", size(row.retained_bytes)]],
+              : ["at least ", size(retained(row))]],
           ]) : null,
           heldBy(type), objects(type),
         ],

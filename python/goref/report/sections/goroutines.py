@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...render.units import counted, human_bytes
 from ..calls import own_call
+from ..live import size_text, whole
 from ..markup import bar, code, el, empty, note, place, section
 from ..tables import Cell, Column, bytes_, name, number, table, text
 from .parts import command, missing, numbers, stack
@@ -65,7 +66,7 @@ def _group(group: Mapping[str, Any], total: int) -> Element:
 
 
 def _cost(group: Mapping[str, Any]) -> str:
-    held = human_bytes(group["retained_bytes"])
+    held = size_text(group)
     verb = "retains" if group["count"] == 1 else "retain"
     return f"{verb} {held}, {human_bytes(group['stack_bytes'])} of stacks"
 
@@ -127,7 +128,7 @@ def _table(found: Mapping[str, Any]) -> Element:
     ]
     cells = [
         (
-            bytes_(group["retained_bytes"]),
+            bytes_(whole(group)),
             number(group["count"]),
             bytes_(group["stack_bytes"]),
             Cell(group["function"] or "?", place(group)),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...render.units import human_bytes
-from ..live import c_bytes
+from ..live import c_bytes, whole
 from ..markup import el, note, section, share_text
 from ..origins import Origins
 from ..tables import Column, bytes_, name, number, share, table, text
@@ -165,14 +165,14 @@ def types(document: Mapping[str, Any]) -> Element:
         Column("Objects", True),
         Column("Type", is_name=True),
     ]
-    whole, origins = found["bytes"], Origins(document)
+    live, origins = found["bytes"], Origins(document)
     if c_bytes(document):
         lead += " Blocks of C that something holds are counted, too."
     cells = [
         (
-            bytes_(row["retained_bytes"]),
+            bytes_(whole(row)),
             bytes_(row["bytes"]),
-            share(row["bytes"], whole),
+            share(row["bytes"], live),
             number(row["objects"]),
             name(row["key"], mark=origins.mark(row["key"], _is_c(row))),
         )

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...render.sizes import parts
 from ...render.suspects import resident_text
 from ...render.units import counted, human_bytes
-from ..live import whole_name
+from ..live import c_bytes, in_c, size_text, whole, whole_name
 from ..markup import (
     bar,
     code,
@@ -50,7 +51,7 @@ def suspects(document: Mapping[str, Any]) -> Element:
         "suspects",
         title,
         lead,
-        _table(document, rows, found["reached_bytes"]),
+        _table(document, rows, whole(found, "reached")),
         [
             _details(document, i, row, _largest(document, i))
             for i, row in enumerate(rows[:_DETAILED])
@@ -102,11 +103,12 @@ def _point(row: Mapping[str, Any], cards: set[str]) -> Cell:
 
 
 def _table(
-    document: Mapping[str, Any], rows: list[Mapping[str, Any]], whole: int
+    document: Mapping[str, Any], rows: list[Mapping[str, Any]], reached: int
 ) -> Element:
     origins, cards = Origins(document), _cards(document)
     columns = [
         Column("Retained", True),
+        Column("Of it C", True, not c_bytes(document)),
         Column("Share", True, hint=f"of the {whole_name(document)}"),
         Column("Count", True, True),
         Column("Holder", is_name=True),
@@ -114,8 +116,9 @@ def _table(
     ]
     cells = [
         (
-            bytes_(row["retained_bytes"]),
-            share(row["retained_bytes"], whole),
+            bytes_(whole(row)),
+            bytes_(in_c(row)),
+            share(whole(row), reached),
             number(row["objects"]),
             _holder(row, origins, cards),
             _point(row, cards),
@@ -132,7 +135,8 @@ def _details(
     objects: Element | None,
 ) -> Element:
     found = document["suspects"]
-    held, whole = row["retained_bytes"], found["reached_bytes"]
+    held, reached = whole(row), whole(found, "reached")
+    both = f"; {parts(held, in_c(row))}" if in_c(row) else ""
     resident = resident_text(row["resident_bytes"], held, found["residency"])
     return el(
         "details",
@@ -143,7 +147,8 @@ def _details(
             el("strong", None, f"{index + 1}. ", prose(_subject(row))),
             " ",
             size(held),
-            f" ({share_text(held, whole)} of the {whole_name(document)})",
+            f" ({share_text(held, reached)} of the {whole_name(document)}"
+            f"{both})",
             f", {resident}" if resident else None,
         ),
         el(
@@ -183,7 +188,7 @@ def _object(card: Mapping[str, Any]) -> Element:
     return el(
         "li",
         None,
-        size(card["retained_bytes"]),
+        size(whole(card)),
         " ",
         el("code", {"data-card": card["at"]}, card["at"]),
         " ",
@@ -195,16 +200,23 @@ def _contents(row: Mapping[str, Any], held: int) -> Element:
     """The types of what accumulates, and the rest: they add up."""
     shown = row["accumulated"][:_CONTENTS]
     lines = [
-        _content(f"{part['objects']:,}", code(part["type"]), part["bytes"], held)
+        _content(
+            f"{part['objects']:,}", code(part["type"]), _part(part), held
+        )
         for part in shown
     ]
-    rest = held - sum(part["bytes"] for part in shown)
+    rest = held - sum(_part(part) for part in shown)
     if shown and rest > 0:
         left = len(row["accumulated"]) - len(shown)
         more = f" ({counted(left, 'more type')})" if left else ""
         name = el("span", {"class": "more"}, f"the rest{more}")
         lines.append(_content("", name, rest, held))
     return el("table", {"class": "plain"}, lines)
+
+
+def _part(part: Mapping[str, Any]) -> int:
+    """The bytes that accumulate, in Go and in C."""
+    return int(part["bytes"]) + in_c(part)
 
 
 def _content(objects: str, name: Element, count: int, held: int) -> Element:
@@ -239,5 +251,5 @@ def _hop(hop: Mapping[str, Any]) -> str:
     words = [hop["kind"]] if hop["kind"] != "object" else []
     if hop["type"] and hop["type"] != hop["name"]:
         words.append(hop["type"])
-    words.append(f"retains {human_bytes(hop['retained_bytes'])}")
+    words.append(f"retains {size_text(hop)}")
     return ", ".join(words)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes that Go and C have parts of: rows have the sum and the part in C, and
+a person reads the sum with both parts behind it. Documents have the part in Go
+and beside it that in C."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .units import human_bytes
+
+if TYPE_CHECKING:
+    from .._goref import Vertex
+    from .report import Document
+
+
+def parts(whole: int, in_c: int) -> str:
+    """The parts of a size in Go and in C, if C has one."""
+    if not in_c:
+        return ""
+    if in_c == whole:
+        return "all in C"
+    return f"Go {human_bytes(whole - in_c)}, C {human_bytes(in_c)}"
+
+
+def c_part(whole: int, in_c: int) -> str:
+    """The parts in parentheses, behind the size."""
+    text = parts(whole, in_c)
+    return f" ({text})" if text else ""
+
+
+def both(whole: int, in_c: int) -> str:
+    """The size, and its parts if C has one."""
+    return human_bytes(whole) + c_part(whole, in_c)
+
+
+def retains(vertex: Vertex) -> str:
+    """The words for what a vertex retains. That of a block of C is mostly its
+    own, so that it needs no parts."""
+    sizes = vertex.retained_bytes, vertex.retained_c_bytes
+    is_plain = vertex.is_c and vertex.kind == "object"
+    return f"retains {human_bytes(sizes[0]) if is_plain else both(*sizes)}"
+
+
+def apart(whole: int | None, in_c: int | None, name: str) -> Document:
+    """The keys of a size of that name. None: not known, or not asked for."""
+    in_go = None if whole is None else whole - (in_c or 0)
+    return {f"{name}_bytes": in_go, f"{name}_c_bytes": in_c}
+
+
+def sizes_of(row: Any, names: str) -> Document:
+    """The keys of sizes of a row, which has `NAME_bytes' and
+    `NAME_c_bytes'."""
+    document: Document = {}
+    for name in names.split():
+        sizes = (getattr(row, f"{name}{end}") for end in _ENDS)
+        document |= apart(*sizes, name)
+    return document
+
+
+_ENDS = ("_bytes", "_c_bytes")

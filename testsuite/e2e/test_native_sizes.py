@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sizes as Go, C and their sum, in every answer of the graph: against what the
+program counted."""
+
+import json
+
+import pytest
+
+import natives
+from natives import CENTRAL
+from session import run_cli
+from test_native_graph import c_bytes_of
+from toolchains import variants
+
+NODES = 60000  # of the larger tree: enough for a suspect
+MIB = 1 << 20
+
+
+def sizes(row, name="retained"):
+    """The part in Go, and that in C."""
+    return row[f"{name}_bytes"], row[f"{name}_c_bytes"]
+
+
+def text_of(target, *words):
+    done = run_cli([*natives.where(target), *words])
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def large(farm):
+    """The program with a large tree in C."""
+
+    def target(variant=CENTRAL):
+        return farm.target("native_struct", variant, args=[str(NODES)])
+
+    return target
+
+
+def truth_of(target):
+    """The bytes that the larger engine holds, in Go and in C."""
+    engine = target.truth["engines"]["big"]
+    return engine["go_bytes"], c_bytes_of(engine)
+
+
+@variants("cgo")
+def test_suspect(large, variant):
+    """Its parts and the rest add up, in Go and in C."""
+    target = large(variant)
+    document = natives.asked(target, "suspects")
+    [row] = document["suspects"]
+    assert row["name"] == "main.big"
+    assert sizes(row) == sizes(document["largest"]) == truth_of(target)
+    assert row["retained_c_bytes"] > 4 * MIB
+    parts = row["accumulated"]
+    for part, whole, rest in (
+        ("bytes", "retained_bytes", "rest_bytes"),
+        ("retained_c_bytes", "retained_c_bytes", "rest_c_bytes"),
+    ):
+        assert sum(one[part] for one in parts) + row[rest] == row[whole]
+        assert row[rest] >= 0
+    assert sizes(row["path"][0]) == truth_of(target)
+    # In a tree of C, all that accumulates is C's.
+    assert sum(part["bytes"] for part in parts) == 0
+    whole = natives.asked(target, "dominators", "--depth", "0")
+    assert sizes(document, "reached") == sizes(whole, "reached")
+
+
+def test_suspect_as_text(large):
+    target = large()
+    text = text_of(target, "suspects")
+    _, in_c = truth_of(target)
+    assert "main.big holds" in text
+    assert f"C {in_c / MIB:.1f} MiB)" in text
+    assert "(all in C)" in text
+    assert f"C {in_c / MIB:.1f} MiB" in text_of(target, "overview")
+
+
+def test_suspect_without_c(farm):
+    """The text of a program without C memory has no word of it."""
+    target = farm.target("suspects", CENTRAL._replace(flavour="default"))
+    text = text_of(target, "suspects")
+    assert "suspect" in text
+    assert "in C" not in text and "(Go " not in text and "; Go " not in text
+    document = natives.asked(target, "suspects")
+    for row in document["suspects"]:
+        assert row["retained_c_bytes"] == row["rest_c_bytes"] == 0
+
+
+@variants("cgo", releases=("go1.24",))
+def test_neighbours_of_an_object(large, variant):
+    """Those that refer to an object, and those that it refers to."""
+    target = large(variant)
+    engine = target.truth["engines"]["big"]
+    document = natives.asked(target, "object", engine["address"])
+    [holder] = document["referrers"]
+    assert sizes(holder) == truth_of(target) == sizes(document["dominator"])
+    [index] = [
+        row
+        for row in document["references"]
+        if row["address"] == engine["index"]
+    ]
+    assert sizes(index) == (0, engine["by_index"]["bytes"])
+    [notes] = [
+        row
+        for row in document["references"]
+        if row["retained_c_bytes"] == 0 and row["kind"] == "object"
+    ]
+    assert notes["retained_bytes"] == 2048
+
+
+def test_paths(large):
+    target = large()
+    engine = target.truth["engines"]["big"]
+    document = natives.asked(target, "why", engine["first"], "--paths", "2")
+    path = document["paths"][0]
+    assert sizes(path[0]) == truth_of(target)
+    assert sizes(document["holder"], "freed") == truth_of(target)
+    assert sizes(document)[0] == sizes(path[-1])[0] == 0
+    assert sizes(document)[1] == sizes(path[-1])[1] >= 48 + 64
+    document = natives.asked(target, "why", engine["address"])
+    assert sizes(document) == truth_of(target)
+    assert sizes(document["path"][-1]) == truth_of(target)
+
+
+def test_variable(large):
+    """The text says how much would be freed without a variable."""
+    target = large()
+    text = text_of(target, "why", "main.big")
+    assert f"C {truth_of(target)[1] / MIB:.1f} MiB)" in text
+
+
+def test_histogram(large):
+    """By root, the sizes are exact; those of a type are lower bounds."""
+    target = large()
+    words = ["histogram", "--retained", "--by"]
+    for key, name in ("root", "main.big"), ("type", "main.engine"):
+        document = natives.asked(target, *words, key)
+        [row] = [row for row in document["rows"] if row["key"] == name]
+        small = target.truth["engines"]["small"]
+        go_bytes, in_c = truth_of(target)
+        if key == "type":
+            go_bytes, in_c = go_bytes + small["go_bytes"], in_c + c_bytes_of(
+                small
+            )
+        assert sizes(row) == (go_bytes, in_c)
+    exact = natives.asked(target, "histogram", "--exact", "main.engine")
+    assert sizes(exact["exact"]) == (go_bytes, in_c + target.truth["table"])
+    assert f", C {in_c / MIB:.1f} MiB)" in text_of(target, *words, "type")
+
+
+def test_left_out(large):
+    """The rows that a tree leaves out keep the rest, in Go and in C."""
+    target = large()
+    document = natives.asked(target, "dominators", "--top", "1")
+    [row] = document["children"]
+    for i, whole in enumerate(sizes(document, "reached")):
+        assert sizes(row)[i] + sizes(document["cut"])[i] == whole
+
+
+def test_lines_of_objects(large, tmp_path):
+    target = large()
+    engine = target.truth["engines"]["big"]
+    file = tmp_path / "objects.jsonl"
+    text_of(target, "export", "--format", "jsonl", str(file))
+    [row] = [
+        row
+        for row in map(json.loads, file.read_text().splitlines())
+        if row["address"] == engine["address"]
+    ]
+    assert sizes(row) == truth_of(target)
+
+
+SCRIPT = """
+big = heap.evaluate("main.big")
+row = [s for s in heap._asked().suspects().suspects][0]
+print(json.dumps([
+    [big.retained_size, big.retained_c_size],
+    [heap.retained(big), heap.retained_c(big)],
+    [row.retained_bytes, row.retained_c_bytes],
+]))
+"""
+
+
+def test_script(large):
+    target = large()
+    alone, together, suspect = natives.scripted(target, SCRIPT)
+    go_bytes, in_c = truth_of(target)
+    assert alone == together == [go_bytes, in_c]
+    assert suspect == [go_bytes + in_c, in_c]
