@@ -7,20 +7,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # Tables in the order in which they are printed.
-KEYS = ("type", "root", "path", "site", "package", "goroutine")
+KEYS = ("type", "root", "path", "site", "package", "goroutine", "holder")
 BETWEEN = " -> "  # the steps of a path
 # Whose retained bytes are exact, so that a difference means something.
 EXACT = ("root", "goroutine")
 
 
 class Amount(NamedTuple):
-    """One side of a row. retained_bytes: None: not known."""
+    """One side of a row. retained_bytes: None: not known. c_bytes,
+    retained_c_bytes: the parts in blocks of C."""
 
     objects: int = 0
     bytes: int = 0
     retained_bytes: int | None = None
     goroutines: int = 0
     stack_bytes: int = 0
+    c_bytes: int = 0
+    retained_c_bytes: int = 0
 
 
 class Row(NamedTuple):
@@ -51,6 +54,15 @@ class Row(NamedTuple):
     def retained_bytes(self) -> int:
         return (self.new.retained_bytes or 0) - (self.old.retained_bytes or 0)
 
+    @property
+    def c_bytes(self) -> int:
+        """The part of the growth in blocks of C."""
+        return self.new.c_bytes - self.old.c_bytes
+
+    @property
+    def retained_c_bytes(self) -> int:
+        return self.new.retained_c_bytes - self.old.retained_c_bytes
+
     def reaches(self, min_bytes: int) -> bool:
         """Has it grown or shrunk by so much?"""
         return max(abs(self.bytes), abs(self.retained_bytes)) >= min_bytes
@@ -76,14 +88,16 @@ class Table(NamedTuple):
 
 
 class SuspectChange(NamedTuple):
-    """A suspect of either side. Bytes: what it retains; None: it is none
-    there."""
+    """A suspect of either side. Bytes: what it retains, and the part of it in
+    blocks of C; None: it is none there."""
 
     kind: str
     name: str
     where: str
     old_bytes: int | None
     new_bytes: int | None
+    old_c_bytes: int | None = None
+    new_c_bytes: int | None = None
 
 
 class Difference(NamedTuple):
@@ -145,6 +159,7 @@ def _sum(amounts: Iterable[Amount]) -> Amount:
     return Amount(
         objects=sum(amount.objects for amount in every),
         bytes=sum(amount.bytes for amount in every),
+        c_bytes=sum(amount.c_bytes for amount in every),
     )
 
 
@@ -155,6 +170,8 @@ def _amount(row: Mapping[str, Any]) -> Amount:
         row.get("retained_bytes"),
         row.get("goroutines", 0),
         row.get("stack_bytes", 0),
+        row.get("c_bytes", 0),
+        row.get("retained_c_bytes") or 0,
     )
 
 
@@ -165,7 +182,7 @@ def table(
     min_bytes: int = 0,
 ) -> Table:
     """Compare the amounts of all keys."""
-    unknown = by in ("path", "site")
+    unknown = by in ("path", "site", "holder")
     nothing = Amount(retained_bytes=None if unknown else 0)
     rows = (
         Row(key, old.get(key, nothing), new.get(key, nothing))
@@ -180,6 +197,8 @@ def table(
 def _differs(by: str, row: Row) -> bool:
     if row.bytes or row.objects or row.goroutines or row.stack_bytes:
         return True
+    if row.c_bytes:
+        return True
     return by in EXACT and bool(row.retained_bytes)
 
 
@@ -190,18 +209,21 @@ def amounts(rows: Iterable[Mapping[str, Any]]) -> dict[str, Amount]:
 def _suspects(
     old: Sequence[Mapping[str, Any]], new: Sequence[Mapping[str, Any]]
 ) -> tuple[SuspectChange, ...]:
-    def sizes(rows: Sequence[Mapping[str, Any]]) -> dict[Any, int]:
+    def sizes(rows: Sequence[Mapping[str, Any]]) -> dict[Any, Any]:
         return {
-            (r["kind"], r["name"], r["where"]): r["retained_bytes"]
+            (r["kind"], r["name"], r["where"]): (
+                r["retained_bytes"],
+                r.get("retained_c_bytes", 0),
+            )
             for r in rows
         }
 
     before, after = sizes(old), sizes(new)
-    found = [
-        SuspectChange(kind, name, where, before.get(key), after.get(key))
-        for key in {**before, **after}
-        for kind, name, where in [key]
-    ]
+    none = (None, None)
+    found = []
+    for key in {**before, **after}:
+        whole, in_c = zip(before.get(key, none), after.get(key, none))
+        found.append(SuspectChange(*key, *whole, *in_c))
     return tuple(
         sorted(
             found,
@@ -227,7 +249,7 @@ def compare(
         if by == "path":
             before, after = paths
         else:
-            before = amounts(old["tables"][by])
-            after = amounts(new["tables"][by])
+            before = amounts(old["tables"].get(by, ()))
+            after = amounts(new["tables"].get(by, ()))
         tables[by] = table(by, before, after, min_bytes)
     return Difference(tables, _suspects(old["suspects"], new["suspects"]))

@@ -107,12 +107,13 @@ def paths(
 
 class Change(NamedTuple):
     """The change of a path itself. above: the index of the
-    path that it continues; -1: it begins at a root."""
+    path that it continues; -1: it begins at a root. is_c: of blocks of C."""
 
     above: int
     name: str
     objects: int
     bytes: int
+    is_c: bool = False
 
 
 def changes(old: list[Node], new: list[Node]) -> list[Change]:

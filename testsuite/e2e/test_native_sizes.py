@@ -7,7 +7,9 @@ import json
 import pytest
 
 import natives
+from browser import Page
 from natives import CENTRAL
+from reports import embedded
 from session import run_cli
 from test_native_graph import c_bytes_of
 from toolchains import variants
@@ -188,3 +190,121 @@ def test_script(large):
     go_bytes, in_c = truth_of(target)
     assert alone == together == [go_bytes, in_c]
     assert suspect == [go_bytes + in_c, in_c]
+
+
+# ------------------------------------------------------------- growth
+
+MORE_NODES, MORE_NOTES = 20000, 500
+
+
+class Grown:
+    """Two runs of the program, of which the second one has more of both."""
+
+    def __init__(self, farm, folder):
+        def run(*args):
+            words = [str(arg) for arg in args]
+            return farm.target("native_struct", CENTRAL, args=words)
+
+        self.old = run(NODES)
+        self.new = run(NODES + MORE_NODES, MORE_NOTES)
+        self.in_c = truth_of(self.new)[1] - truth_of(self.old)[1]
+        # The notes, and the slice that has them.
+        self.notes = self.new.truth["more"]
+        self.cores = [
+            str(file) for t in (self.old, self.new) for file in (t.exe, t.core)
+        ]
+        self.folder = folder
+
+    def saved(self):
+        """Files of both."""
+        files = [self.folder / name for name in ("old", "new")]
+        for target, file in zip((self.old, self.new), files):
+            if not file.exists():
+                text_of(target, "save", str(file))
+        return [str(file) for file in files]
+
+    def ask(self, *words, sides=None):
+        done = run_cli(["diff", *(sides or self.cores), *words])
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="module")
+def grown(farm, tmp_path_factory):
+    return Grown(farm, tmp_path_factory.mktemp("grown"))
+
+
+def check_growth(grown, document):
+    assert grown.in_c > MORE_NODES * (48 + 64 - 1)
+    rows = {
+        by: {row["key"]: row for row in found["rows"]}
+        for by, found in document["by"].items()
+    }
+    # Go and C apart: in all, by type, by root and by holder.
+    assert abs(document["growth_c_bytes"] - grown.in_c) < 4096
+    assert 0 <= document["growth_bytes"] - grown.notes < 16384
+    types = rows["type"]
+    key = "main._Ctype_struct_node"
+    assert sizes(types[key], "growth") == (0, MORE_NODES * 48)
+    assert sizes(types["[2048]uint8"], "growth") == (grown.notes, 0)
+    root = rows["root"]["main.big"]
+    assert sizes(root, "growth") == (0, grown.in_c)
+    before, after = sizes(root["old"]), sizes(root["new"])
+    assert before == truth_of(grown.old) and after == truth_of(grown.new)
+    more = rows["root"]["main.more"]
+    assert sizes(more, "growth")[1] == 0
+    assert sizes(more, "growth")[0] >= grown.notes
+    holder = rows["holder"]["main.engine.index"]
+    assert sizes(holder, "growth") == (0, grown.in_c)
+    [suspect] = document["suspects"]
+    assert suspect["change"] == "remaining"
+    for side, target in ("old", grown.old), ("new", grown.new):
+        assert sizes(suspect, side) == truth_of(target)
+    # Each table adds up, in Go and in C.
+    for by in "type", "package", "goroutine":
+        for key in "growth_bytes", "growth_c_bytes":
+            total = sum(row[key] for row in document["by"][by]["rows"])
+            assert total == document[key], (by, key)
+
+
+@pytest.mark.parametrize("source", ["cores", "saved"])
+def test_growth(grown, source):
+    sides = grown.saved() if source == "saved" else grown.cores
+    check_growth(grown, json.loads(grown.ask("--json", sides=sides)))
+
+
+def test_growth_as_text(grown):
+    text = grown.ask()
+    in_c = f"C +{grown.in_c / MIB:.1f} MiB)"
+    first, suspect = text.splitlines()[:2]
+    assert in_c in first and "; Go +100" in first  # and some KiB
+    assert "main.big (" in suspect and in_c in suspect
+    assert "By holder of C memory: " in text
+    assert "main.engine.index" in text
+    assert "By path: " in text and "(Go alone)" in text
+
+
+def test_limit_of_growth(grown):
+    """--fail-above counts both."""
+    whole = grown.in_c + grown.notes
+    for limit, status in ((whole - MIB // 4), 4), ((whole + MIB // 4), 0):
+        done = run_cli(["diff", *grown.cores, "--fail-above", str(limit)])
+        assert done.returncode == status, done.stderr
+    assert grown.in_c + MIB // 4 < whole - MIB // 4
+
+
+def test_page_of_growth(grown, tmp_path, driver):
+    """C has its color in the chart, in the legend and beside names."""
+    out = tmp_path / "growth.html"
+    grown.ask("--html", str(out))
+    tree = embedded(out)["grown"]
+    nodes = [node for node in tree["nodes"] if node.get("is_c")]
+    assert nodes[0]["n"] == "C memory"
+    [index] = [node for node in nodes if node["n"] == "main.engine.index"]
+    assert index["b"] == grown.in_c
+    page = Page(driver, out)
+    assert page.all("#icicle .box.of-c")
+    assert page.all("#chart .colors .mark.of-c")
+    assert page.all("#c-memory-table")
+    marks = page.all("#types-table .mark.of-c")
+    assert marks

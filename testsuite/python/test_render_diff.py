@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 
-from goref import difference, survivors
+from goref import difference, packages, survivors
 from goref.render.diff import DiffReport
 
 STEP = "next. (*main.T)"
@@ -146,3 +146,76 @@ def test_what_has_grown_most():
     assert report(new, old, by="type").most_grown() is None
     only = report(old, new, by="root").document()["by"]
     assert [*only] == ["root"]
+
+
+def with_c(size, in_c):
+    """Totals with as many bytes of C."""
+    side = totals(
+        size, c_objects=1, c_bytes=in_c, modules=packages.NONE
+    )
+    for by in "type", "root":
+        [row] = side["tables"][by]
+        row |= {"bytes": 8 * size + in_c, "c_bytes": in_c,
+                "retained_bytes": size + in_c,
+                "retained_c_bytes": in_c}  # fmt: skip
+    side["tables"]["holder"] = [
+        {"key": "main.T.block", "objects": 1, "bytes": in_c, "c_bytes": in_c}
+    ]
+    side["suspects"] = [
+        {"kind": "holder", "name": "main.x", "where": "main.x",
+         "retained_bytes": size + in_c, "retained_c_bytes": in_c,
+         "next": []}
+    ]  # fmt: skip
+    return side
+
+
+def test_parts_in_c():
+    """The sum, and both parts: of all, of rows, and of suspects."""
+    found = report(with_c(100, 1024), with_c(100, 4096))
+    lines = found.lines()
+    assert lines[0] == (
+        "reached: 1.8 KiB -> 4.8 KiB (+3.0 KiB, +168.4 %; Go 0 B, C +3.0 KiB)"
+        "; 101 -> 101 objects (0)"
+    )
+    assert lines[1] == (
+        "Remaining suspect: main.x (1.1 KiB -> 4.1 KiB, +3.0 KiB; Go 0 B, "
+        "C +3.0 KiB)"
+    )
+    at = lines.index("By root: 1 grew, 0 shrank")
+    assert lines[at + 1].split()[:2] == ["growth", "in"]
+    assert lines[at + 2].split() == (
+        "+3.0 KiB +3.0 KiB 0 1.8 KiB 4.8 KiB +3.0 KiB +3.0 KiB the root"
+    ).split()
+    at = lines.index("By holder of C memory: 1 grew, 0 shrank")
+    assert lines[at + 2].endswith("main.T.block")
+    assert "By path: 1 grew, 0 shrank (Go alone)" in lines
+    assert found.most_grown() == ("live memory", 3072)
+
+
+def test_document_of_c():
+    """Sizes of Go, and beside them those of C."""
+    document = report(with_c(100, 1024), with_c(200, 4096)).document()
+    assert document["growth_bytes"] == 800
+    assert document["growth_c_bytes"] == 3072
+    assert document["growth_c_objects"] == 0
+    assert document["old"]["bytes"] == 800
+    assert document["old"]["c_bytes"] == 1024
+    [row] = document["by"]["root"]["rows"]
+    assert row["growth_bytes"] == 800 and row["growth_c_bytes"] == 3072
+    assert row["new"]["retained_bytes"] == 200
+    assert row["new"]["retained_c_bytes"] == 4096
+    [suspect] = document["suspects"]
+    assert (suspect["old_bytes"], suspect["old_c_bytes"]) == (100, 1024)
+    assert (suspect["new_bytes"], suspect["new_c_bytes"]) == (200, 4096)
+    [holder] = document["by"]["holder"]["rows"]
+    assert (holder["growth_bytes"], holder["growth_c_bytes"]) == (0, 3072)
+
+
+def test_no_c():
+    """A program without C memory: no column, no table, no word of it."""
+    found = report(totals(100), totals(400))
+    assert "holder" not in found.document()["by"]
+    text = found.text()
+    assert "in C" not in text and "C memory" not in text
+    assert "Go alone" not in text
+    assert found.most_grown()[0] == "the heap"

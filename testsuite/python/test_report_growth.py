@@ -15,7 +15,7 @@ from goref.report.growth import first
 from goref.report.growth.document import document
 from goref.report.growth.page import SCRIPTS
 from goref.report.growth.trees import grown_and_shrunk
-from test_render_diff import totals
+from test_render_diff import totals, with_c
 from test_report import HOSTILE, Seen
 
 MODULES = {"main": None, "path": None, "dependencies": []}
@@ -272,7 +272,9 @@ def test_an_answer_of_nothing():
     page = growth.page(made(side(0), side(0)))
     text = text_of(page)
     assert "No path has more or fewer bytes" in text
-    assert text.count("No difference") == len(difference.KEYS)
+    # There is no C memory on either side.
+    assert text.count("No difference") == len(difference.KEYS) - 1
+    assert "C memory" not in text and "C: blocks" not in text
 
 
 def test_names_are_input():
@@ -312,3 +314,20 @@ def test_survivors():
     assert 'id="survivors"' not in growth.page(made(side(1), side(2)))
     page = growth.page(made(side(1), side(2), survivors_wanted=True))
     assert "it is not certain that both are of one process" in page
+
+
+def test_c_memory():
+    """The chart, the legend and the tables show C, and the sums of both."""
+    found = made(with_c(100, 1024), with_c(100, 4096))
+    assert found["grown"]["reached_bytes"] == 3072
+    boxes = [node for node in found["grown"]["nodes"] if node.get("is_c")]
+    assert [(node["n"], node["b"]) for node in boxes] == [
+        ("C memory", 3072), ("main.T.block", 3072)
+    ]  # fmt: skip
+    page = growth.page(found)
+    text = text_of(page)
+    assert "Live memory grew" in text
+    assert "+3.0 KiB, +168.4 % (Go 0 B, C +3.0 KiB): 1.8 KiB → 4.8 KiB" in text
+    assert text.count("C: blocks and roots") >= 2  # the chart, and About
+    assert 'id="c-memory"' in page and "In C" in text
+    assert first.verdict(made(side(1), side(2))).find("Go") < 0

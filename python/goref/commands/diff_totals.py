@@ -48,7 +48,10 @@ def totals(
     result.write_profile(tree, 0, None, "jsonl")
     if addresses:
         scan.list_objects(addresses, merged_types=True)
-    tables = {by: _rows(scan.histogram(by, True)) for by in _KEYS}
+    counted = {by: scan.histogram(by, True) for by in _KEYS}
+    in_c = counted["type"]
+    tables = {by: _rows(found) for by, found in counted.items()}
+    tables["holder"] = _rows(scan.histogram("holder"))
     tables["goroutine"] = _goroutines(scan)
     tables["site"], site_note, is_cut = _sites(scan)
     lost += [CUT_SAMPLES] * is_cut
@@ -61,6 +64,7 @@ def totals(
         **fields_of(info, "build_id gc_phase last_gc_ns identity goroutines"),
         "objects": ledger.reached.objects,
         "bytes": ledger.reached.bytes,
+        **fields_of(in_c, "c_objects c_bytes"),
         "folded_bytes": ledger.folded.bytes,
         "tables": tables,
         "site_note": site_note,
@@ -71,7 +75,9 @@ def totals(
 
 def _rows(found: Histogram) -> list[Document]:
     return [
-        fields_of(row, "key objects bytes retained_bytes")
+        fields_of(
+            row, "key objects bytes c_bytes retained_bytes retained_c_bytes"
+        )
         for row in found.rows
     ]
 
@@ -86,16 +92,21 @@ def _goroutines(scan: Scan) -> list[Document]:
     }
     objects: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
+    in_c: Counter[str] = Counter()
     for row in scan.histogram("goroutine").rows:
         match = _GOROUTINE.match(row.key)
         key = names.get(int(match[1]), row.key) if match else row.key
         objects[key] += row.objects
         sizes[key] += row.bytes
+        in_c[key] += row.c_bytes
+    retained_in_c: Counter[str] = Counter()
     retained: Counter[str] = Counter()
     grouped = scan.goroutines((), True, "startloc", 1, with_bytes=True)
     for group in grouped.groups:
         function = group.key.partition(" in ")[2] or "?"
-        retained[f"goroutines of {function}"] += group.exclusive_bytes
+        key = f"goroutines of {function}"
+        retained[key] += group.exclusive_bytes
+        retained_in_c[key] += group.exclusive_c_bytes
     number = Counter(names.values())
     stacks: Counter[str] = Counter()
     for goroutine in listed.rows:
@@ -105,7 +116,9 @@ def _goroutines(scan: Scan) -> list[Document]:
             "key": key,
             "objects": objects[key],
             "bytes": sizes[key],
+            "c_bytes": in_c[key],
             "retained_bytes": retained[key] if key in number else None,
+            "retained_c_bytes": retained_in_c[key],
             "goroutines": number[key],
             "stack_bytes": stacks[key],
         }
@@ -140,7 +153,7 @@ def _suspects(found: Suspects, how: str) -> list[Document]:
             "name": suspect.name,
             "where": suspect.accumulation_point,
             "objects": suspect.objects,
-            "retained_bytes": suspect.retained_bytes,
+            **fields_of(suspect, "retained_bytes retained_c_bytes"),
             "next": commands(suspect, how),
         }
         for suspect in found.suspects

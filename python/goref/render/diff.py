@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..difference import BETWEEN, alike
 from .report import Report, partial_lines
 from .sites import NEXT_CALL
+from .sizes import apart, both
 from .style import styled, title
 from .table import table
 from .units import counted, human_bytes, percent
@@ -30,7 +31,10 @@ _NAMES = {
     "site": "site",
     "package": "package",
     "goroutine": "goroutines",
+    "holder": "holder of C memory",
 }
+# Those that blocks of C are not counted in.
+_GO_ALONE = ("path", "site")
 
 
 def signed(number: int) -> str:
@@ -41,6 +45,16 @@ def signed_bytes(count: int) -> str:
     if not count:
         return "0 B"
     return ("+" if count > 0 else "-") + human_bytes(abs(count))
+
+
+def in_parts(growth: int, in_c: int) -> str:
+    """`Go +1.0 MiB, C +2.0 MiB': the parts of a growth."""
+    return f"Go {signed_bytes(growth - in_c)}, C {signed_bytes(in_c)}"
+
+
+def _whole(totals: Mapping[str, Any], what: str) -> int:
+    """The sum of Go and C."""
+    return int(totals[what]) + int(totals.get(f"c_{what}", 0))
 
 
 def _direction(growth: int) -> str:
@@ -91,13 +105,29 @@ class DiffReport(Report):
         self.old, self.new = self.totals
 
     def tables(self) -> list[Table]:
+        """One; or all, without that of C memory if there is none."""
         every = self.found.tables
-        return [every[self.by]] if self.by else [*every.values()]
+        if self.by:
+            return [every[self.by]]
+        return [t for by, t in every.items() if by != "holder" or self.has_c()]
+
+    def has_c(self) -> bool:
+        """Has either side blocks of C that something holds?"""
+        return bool(self.old.get("c_bytes") or self.new.get("c_bytes"))
+
+    def growth(self, what: str) -> int:
+        """The growth of objects or bytes, in Go and in C."""
+        return _whole(self.new, what) - _whole(self.old, what)
+
+    def growth_in_c(self, what: str) -> int:
+        key = f"c_{what}"
+        return int(self.new.get(key, 0)) - int(self.old.get(key, 0))
 
     def most_grown(self) -> tuple[str, int] | None:
         """The name and the bytes of what --fail-above is about."""
         if not self.by:
-            return "the heap", self.new["bytes"] - self.old["bytes"]
+            name = "live memory" if self.has_c() else "the heap"
+            return name, self.growth("bytes")
         grown = self.found.tables[self.by].grown()
         return (grown[0].key, grown[0].bytes) if grown else None
 
@@ -138,7 +168,7 @@ class DiffReport(Report):
 
     def _verdict_lines(self) -> list[str]:
         """How much it has grown, and the suspects; or who has grown most."""
-        growth = self.new["bytes"] - self.old["bytes"]
+        growth = self.growth("bytes")
         lines = [styled(self._heap(), "warn" if growth > 0 else "good")]
         if self.found.suspects and not self.by:
             return [*lines, *self._suspects()]
@@ -176,17 +206,22 @@ class DiffReport(Report):
         )
 
     def _heap(self) -> str:
-        old, new = self.old, self.new
-        growth = new["bytes"] - old["bytes"]
+        old, new = (_whole(side, "bytes") for side in (self.old, self.new))
+        growth = self.growth("bytes")
         share = ""
-        if old["bytes"]:
+        if old:
             sign = "-" if growth < 0 else "+"
-            share = f", {sign}{percent(abs(growth), old['bytes'])}"
+            share = f", {sign}{percent(abs(growth), old)}"
+        if self.has_c():
+            share += f"; {in_parts(growth, self.growth_in_c('bytes'))}"
+        before, after = (
+            _whole(side, "objects") for side in (self.old, self.new)
+        )
         return (
-            f"reached: {human_bytes(old['bytes'])} -> "
-            f"{human_bytes(new['bytes'])} ({signed_bytes(growth)}{share}); "
-            f"{old['objects']:,} -> {counted(new['objects'], 'object')} "
-            f"({signed(new['objects'] - old['objects'])})"
+            f"reached: {human_bytes(old)} -> "
+            f"{human_bytes(new)} ({signed_bytes(growth)}{share}); "
+            f"{before:,} -> {counted(after, 'object')} "
+            f"({signed(after - before)})"
         )
 
     def _goroutines(self) -> str:
@@ -229,32 +264,43 @@ class DiffReport(Report):
         """The note that a table needs; None: none."""
         if by == "site":
             notes = [self.old["site_note"], self.new["site_note"]]
+            notes += ["Go alone"] * self.has_c()
             return "; ".join(dict.fromkeys(notes))
         cut = max(self.old["folded_bytes"], self.new["folded_bytes"])
-        if by != "path" or not cut:
-            return None
-        return (
-            f"there are too many: up to {human_bytes(cut)} are counted on "
-            "the paths above"
-        )
+        notes = ["Go alone"] if by == "path" and self.has_c() else []
+        if by == "path" and cut:
+            notes.append(
+                f"there are too many: up to {human_bytes(cut)} are counted on "
+                "the paths above"
+            )
+        return "; ".join(notes) or None
 
     def _head(self, one: Table, name: str) -> list[str]:
-        head = ["growth", "objects", "old", "new"]
+        in_c = ["in C"] if self._has_parts(one) else []
+        head = ["growth", *in_c, "objects", "old", "new"]
         if one.is_exact:
-            head.append("retained")
+            head += ["retained", *in_c]
         if one.by == "goroutine":
             head += ["number", "stacks"]
         return [*head, name]
 
+    def _has_parts(self, one: Table) -> bool:
+        """Have the rows of a table parts in Go and in C?"""
+        return self.has_c() and one.by not in (*_GO_ALONE, "holder")
+
     def _cells(self, one: Table, row: Row) -> list[str]:
+        has_parts = self._has_parts(one)
         cells = [
             styled(signed_bytes(row.bytes), _direction(row.bytes)),
+            *([_in_c(row.old.c_bytes, row.new.c_bytes)] * has_parts),
             signed(row.objects),
             human_bytes(row.old.bytes),
             human_bytes(row.new.bytes),
         ]
         if one.is_exact:
             cells.append(signed_bytes(row.retained_bytes))
+            sides = row.old.retained_c_bytes, row.new.retained_c_bytes
+            cells += [_in_c(*sides)] * has_parts
         if one.by == "goroutine":
             cells += [signed(row.goroutines), signed_bytes(row.stack_bytes)]
         return [*cells, _site(row.key) if one.by == "site" else row.key]
@@ -317,10 +363,11 @@ class DiffReport(Report):
             "one_process": self.is_one_process,
             "growth_objects": self.new["objects"] - self.old["objects"],
             "growth_bytes": self.new["bytes"] - self.old["bytes"],
+            "growth_c_objects": self.growth_in_c("objects"),
+            "growth_c_bytes": self.growth_in_c("bytes"),
             "by": {one.by: self._table_document(one) for one in self.tables()},
             "suspects": [
-                {**change._asdict(), "change": _word(change).lower()}
-                for change in self.found.suspects
+                _suspect_document(change) for change in self.found.suspects
             ],
             "survivors": self._survivors_document(),
         }
@@ -336,7 +383,9 @@ class DiffReport(Report):
             "bytes",
             "partial",
         )
-        return {"source": self.names[number], **{k: totals[k] for k in keys}}
+        in_c = {k: totals.get(k, 0) for k in ("c_objects", "c_bytes")}
+        found = {k: totals[k] for k in keys}
+        return {"source": self.names[number], **found, **in_c}
 
     def _table_document(self, one: Table) -> Document:
         return {
@@ -370,15 +419,42 @@ class DiffReport(Report):
         }
 
 
+def _in_c(old: int, new: int) -> str:
+    """A cell for the part in C, which is empty if there is none."""
+    return signed_bytes(new - old) if old or new else ""
+
+
 def _amount_document(amount: Amount) -> Document:
-    return dict(amount._asdict())
+    """Sizes are those of Go, and beside them those of C."""
+    retained = amount.retained_bytes
+    in_c = None if retained is None else amount.retained_c_bytes
+    return {
+        "objects": amount.objects,
+        "bytes": amount.bytes - amount.c_bytes,
+        "c_bytes": amount.c_bytes,
+        **apart(retained, in_c, "retained"),
+        "goroutines": amount.goroutines,
+        "stack_bytes": amount.stack_bytes,
+    }
+
+
+def _suspect_document(change: SuspectChange) -> Document:
+    return {
+        "kind": change.kind,
+        "name": change.name,
+        "where": change.where,
+        **apart(change.old_bytes, change.old_c_bytes, "old"),
+        **apart(change.new_bytes, change.new_c_bytes, "new"),
+        "change": _word(change).lower(),
+    }
 
 
 def row_document(row: Row) -> Document:
     return {
         "key": row.key,
         "growth_objects": row.objects,
-        "growth_bytes": row.bytes,
+        "growth_bytes": row.bytes - row.c_bytes,
+        "growth_c_bytes": row.c_bytes,
         "old": _amount_document(row.old),
         "new": _amount_document(row.new),
     }
@@ -392,7 +468,11 @@ def _word(change: SuspectChange) -> str:
 
 def _sizes(change: SuspectChange) -> str:
     old, new = change.old_bytes, change.new_bytes
+    sides = change.old_c_bytes or 0, change.new_c_bytes or 0
     if old is None or new is None:
-        return human_bytes(old or new or 0)
-    growth = signed_bytes(new - old)
-    return f"{human_bytes(old)} -> {human_bytes(new)}, {growth}"
+        return both(old or new or 0, sum(sides))
+    text = f"{human_bytes(old)} -> {human_bytes(new)}, "
+    text += signed_bytes(new - old)
+    if any(sides):
+        text += f"; {in_parts(new - old, sides[1] - sides[0])}"
+    return text

@@ -8,8 +8,16 @@ BY_DIFFERENCE = Option(
     "by",
     "Print only the table of this kind, with more rows.",
     kind="choice",
-    value="type|root|path|site|package|goroutine",
-    choices=("type", "root", "path", "site", "package", "goroutine"),
+    value="type|root|path|site|package|goroutine|holder",
+    choices=(
+        "type",
+        "root",
+        "path",
+        "site",
+        "package",
+        "goroutine",
+        "holder",
+    ),
 )
 TOP_DIFFERENCE = Option(
     "top",
@@ -30,8 +38,8 @@ SURVIVORS = Option(
 )
 FAIL_ABOVE_GROWTH = Option(
     "fail-above",
-    "End with status 4 if the reached heap has grown by more than SIZE; with "
-    "--by, if a row has.",
+    "End with status 4 if the reached heap has grown by more than SIZE, C "
+    "memory included; with --by, if a row has.",
     kind="size",
     value="SIZE",
 )
@@ -56,8 +64,8 @@ DIFF = Verb(
 OLD and NEW are each a core (CORE, or EXE CORE), a file of `goref save' or the
 number of a process, in any mix. The first lines are the growth of the reached
 heap and the suspects that are new, remain or are gone. Then come the tables of
-what grew most: by type, root, path, allocation site, package and goroutine
-function. An object counts where scan bills it.""",
+what grew most: by type, root, path, allocation site, package, goroutine
+function and holder of C memory. An object counts where scan bills it.""",
     (
         BY_DIFFERENCE,
         TOP_DIFFERENCE,
@@ -90,6 +98,10 @@ histogram'). Their growth is estimated unless every allocation is sampled.
 The 1,000 paths with the greatest change have rows. If a side has more than
 262,144 paths, objects on further ones are counted on the paths above them, also
 in the profile; a line says so.
+
+C memory counts like that of Go. The growth in C is in a column of its own, and
+the last table has the fields and variables that hold it. Paths and sites are of
+Go alone.
 
 --survivors compares the addresses of objects. That makes sense only if both
 sides are of one process. goref compares the number of the process, the build id

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..markup import el, section, verbatim
 from ..origins import legend
 from ..sections.parts import command
+from .first import has_c
 
 if TYPE_CHECKING:
     from ..markup import Element
@@ -41,7 +42,7 @@ def about(document: Mapping[str, Any]) -> Element:
             ],
         ),
         el("h3", None, "Letters and colors beside names"),
-        legend(),
+        legend(has_c=has_c(document)),
         el("h3", None, "Commands that look closer"),
         [
             [el("p", {"class": "note"}, row["text"]), command(row["command"])]

@@ -14,7 +14,7 @@ from ...difference import BETWEEN, merged
 from ...render.diff import row_document, shortened
 from ...render.sites import NEXT_CALL
 from .. import limits, values
-from .trees import grown_and_shrunk
+from .trees import grown_and_shrunk, of_c
 
 if TYPE_CHECKING:
     from ...difference import Row, Table
@@ -34,6 +34,7 @@ def document(
     """report: of all tables. changes: of all paths (trees.py). closer:
     commands, and what each says."""
     body: Any = report.document()
+    in_c = of_c(report.found.tables["holder"].rows, len(changes))
     commands = {
         (row["kind"], row["name"], row["where"]): row["next"]
         for row in report.totals[1]["suspects"]
@@ -52,7 +53,7 @@ def document(
         "survivors_wanted": report.survivors_wanted,
         "survivors": _survivors(body["survivors"]),
         "closer": [{"command": line, "text": text} for line, text in closer],
-        **grown_and_shrunk(changes),
+        **grown_and_shrunk([*changes, *in_c]),
     }
     return values.shown(found, with_values=False)
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...render.diff import signed, signed_bytes
+from ...render.diff import in_parts, signed, signed_bytes
+from ...render.sizes import both
 from ...render.units import human_bytes, percent
+from ..live import whole
 from ..markup import code, el, prose
 from ..names import middle
 
@@ -85,12 +87,14 @@ def _row(before: str, name: str, after: str) -> Element:
 
 def verdict(document: Mapping[str, Any]) -> str:
     """`+10.2 MiB, +37.1 %: 27.6 MiB → 37.8 MiB'."""
-    old, new = document["old"]["bytes"], document["new"]["bytes"]
+    old, new = (size_of(document[side]) for side in ("old", "new"))
     if old == new:
         return f"as large as before: {human_bytes(new)}"
     growth = new - old
     sign = "-" if growth < 0 else "+"
     share = f", {sign}{percent(abs(growth), old)}" if old else ""
+    if has_c(document):
+        share += f" ({in_parts(growth, document['growth_c_bytes'])})"
     return (
         f"{signed_bytes(growth)}{share}: {human_bytes(old)} → "
         f"{human_bytes(new)}"
@@ -98,10 +102,11 @@ def verdict(document: Mapping[str, Any]) -> str:
 
 
 def _heap(document: Mapping[str, Any]) -> Element:
-    growth = document["growth_bytes"]
+    growth = whole(document, "growth")
     title = "No growth"
     if growth:
-        title = "The heap grew" if growth > 0 else "The heap shrank"
+        what = "Live memory" if has_c(document) else "The heap"
+        title = f"{what} grew" if growth > 0 else f"{what} shrank"
     grade = "warn" if growth > 0 else "good"
     rows = [_most(document, by, growth < 0) for by in _MOST]
     return _finding(
@@ -115,7 +120,7 @@ def _most(
     """The row that has changed most, in the direction of the heap."""
     rows = document["by"][by]["rows"]
     row = rows[-1 if is_shrunk else 0] if rows else None
-    growth = row["growth_bytes"] if row else 0
+    growth = whole(row, "growth") if row else 0
     if not growth or (growth < 0) != is_shrunk:
         return None
     return _row(f"most by {by}: ", row["key"], signed_bytes(growth))
@@ -126,12 +131,31 @@ def _most(
 
 def sizes(row: Mapping[str, Any]) -> str:
     """`6.9 MiB → 17.2 MiB, +10.2 MiB', or the only size."""
-    old, new = row["old_bytes"], row["new_bytes"]
+    old, new = retained(row, "old"), retained(row, "new")
     if old is None or new is None:
-        return human_bytes(old or new or 0)
-    return (
-        f"{human_bytes(old)} → {human_bytes(new)}, {signed_bytes(new - old)}"
-    )
+        name = "old" if new is None else "new"
+        return both(old or new or 0, row.get(f"{name}_c_bytes") or 0)
+    text = f"{human_bytes(old)} → {human_bytes(new)}, "
+    text += signed_bytes(new - old)
+    sides = [row.get(f"{side}_c_bytes") or 0 for side in ("old", "new")]
+    if any(sides):
+        text += f" ({in_parts(new - old, sides[1] - sides[0])})"
+    return text
+
+
+def retained(row: Mapping[str, Any], side: str) -> int | None:
+    """The size that a suspect retains on a side, C memory included."""
+    return None if row[f"{side}_bytes"] is None else whole(row, side)
+
+
+def size_of(side: Mapping[str, Any]) -> int:
+    """The bytes of a side, or of a side of a row, in Go and in C."""
+    return int(side["bytes"]) + int(side.get("c_bytes", 0))
+
+
+def has_c(document: Mapping[str, Any]) -> bool:
+    """Has either side blocks of C that something holds?"""
+    return any(document[side].get("c_bytes") for side in ("old", "new"))
 
 
 def _suspects(document: Mapping[str, Any]) -> Element | None:
@@ -184,8 +208,7 @@ def _facts(document: Mapping[str, Any]) -> list[Element]:
     old, new = document["old"], document["new"]
     compared = programs(document)
     rows: list[tuple[str, str, str]] = [
-        ("Objects", f"{old['objects']:,} → {new['objects']:,}",
-         signed(document["growth_objects"])),
+        _objects(document),
         ("Goroutines", f"{old['goroutines']:,} → {new['goroutines']:,}",
          signed(new["goroutines"] - old["goroutines"])),
         _side("Old", old),
@@ -199,8 +222,17 @@ def _facts(document: Mapping[str, Any]) -> list[Element]:
     ]  # fmt: skip
 
 
+def _objects(document: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Of Go, and blocks of C."""
+    old, new = (
+        side["objects"] + side.get("c_objects", 0)
+        for side in (document["old"], document["new"])
+    )
+    return "Objects", f"{old:,} → {new:,}", signed(new - old)
+
+
 def _side(title: str, side: Mapping[str, Any]) -> tuple[str, str, str]:
     source = middle(side["source"].rpartition("/")[2], _NAME)
     exe = middle(side["exe"].rpartition("/")[2], _NAME)
-    size = human_bytes(side["bytes"])
+    size = human_bytes(size_of(side))
     return title, source, f"{exe}, {size}, {side['go_version']}"

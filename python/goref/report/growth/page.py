@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..live import whole
 from ..markup import el, empty, note, section
 from ..page import printable_document
 from ..sections.icicle import chart, cut, outline
@@ -54,7 +55,7 @@ def page(document: Mapping[str, Any]) -> str:
 def _chart(document: Mapping[str, Any]) -> Any:
     title = "What grew, and what shrank"
     trees = [row for row in TITLES.items() if row[0] in document]
-    if document["growth_bytes"] < 0:
+    if whole(document, "growth") < 0:
         trees.reverse()
     if not trees:
         text = "No path has more or fewer bytes than before."
@@ -66,7 +67,7 @@ def _chart(document: Mapping[str, Any]) -> Any:
         "click zooms in; the box at the top leads back out. An object counts on the "
         "path where scan bills it: what is now billed to another path shrank "
         "on the one and grew on the other.",
-        chart(trees, "Tree of what grew or shrank"),
+        chart(trees, "Tree of what grew or shrank", first.has_c(document)),
         el(
             "noscript",
             None,

@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...render.diff import signed, signed_bytes
+from ..live import whole
 from ..markup import code, el, empty, note, section
 from ..origins import Origins
 from ..sections.parts import command
 from ..tables import Cell, Column, bytes_, name, number, table, text
+from .first import has_c, retained, size_of, sizes
 
 if TYPE_CHECKING:
     from ..markup import Element
@@ -40,7 +42,9 @@ def sections(
     if document["suspects"]:
         found.append(("suspects", "Suspects", _suspects(document)))
     found += [
-        (kind.link, kind.title, _growth(document, kind)) for kind in _KINDS
+        (kind.link, kind.title, _growth(document, kind))
+        for kind in _KINDS
+        if kind.by != "holder" or has_c(document)
     ]
     if document["survivors_wanted"]:
         found.append(("survivors", "Survivors", _survivors(document)))
@@ -88,15 +92,17 @@ def _growth(document: Mapping[str, Any], kind: _Kind) -> Element:
         remark = f"No difference; {found['note']}." if found["note"] else ""
         text_ = remark or "No difference."
         return section(kind.link, kind.title, kind.lead, empty(text_))
-    most = max(abs(row["growth_bytes"]) for row in found["rows"])
+    most = max(abs(whole(row, "growth")) for row in found["rows"])
+    parts = has_c(document) and kind.by not in ("path", "site", "holder")
     origins = Origins(document)
     cells = [
         [
-            _change(row["growth_bytes"], most),
+            _change(whole(row, "growth"), most),
+            *([_in_c(row, "c_bytes")] * parts),
             _count(row["growth_objects"]),
-            bytes_(row["old"]["bytes"]),
-            bytes_(row["new"]["bytes"]),
-            *_more(kind.by, row),
+            bytes_(size_of(row["old"])),
+            bytes_(size_of(row["new"])),
+            *_more(kind.by, row, parts),
             kind.cell(row, origins),
         ]
         for row in found["rows"]
@@ -109,7 +115,7 @@ def _growth(document: Mapping[str, Any], kind: _Kind) -> Element:
         table(
             f"{kind.link}-table",
             f"Growth: {kind.title.lower()}",
-            [*_columns(kind.by), Column(kind.head)],
+            [*_columns(kind.by, parts), Column(kind.head)],
             _ordered(document, cells),
             found["nrows"],
             order=_order(document),
@@ -119,7 +125,8 @@ def _growth(document: Mapping[str, Any], kind: _Kind) -> Element:
 
 def _order(document: Mapping[str, Any]) -> str:
     """The order in which rows that changed as the heap did come first."""
-    return "ascending" if document["growth_bytes"] < 0 else "descending"
+    is_less = whole(document, "growth") < 0
+    return "ascending" if is_less else "descending"
 
 
 def _ordered(
@@ -129,9 +136,12 @@ def _ordered(
     return rows if _order(document) == "descending" else rows[::-1]
 
 
-def _columns(by: str) -> list[Column]:
+def _columns(by: str, has_parts: bool) -> list[Column]:
+    """has_parts: in Go and in C."""
+    in_c = [Column("In C", True, True, "the part in blocks of C")]
     columns = [
         Column("Growth", True, hint="of the objects themselves"),
+        *(in_c * has_parts),
         Column("Objects", True, True),
         Column("Old", True, True),
         Column("New", True, True),
@@ -139,13 +149,20 @@ def _columns(by: str) -> list[Column]:
     if by in ("root", "goroutine"):
         hint = "growth of what would be freed without it"
         columns.append(Column("Retained", True, True, hint))
+        columns += in_c * has_parts
     if by == "goroutine":
         columns.append(Column("Number", True, True, "of goroutines"))
         columns.append(Column("Stacks", True, True))
     return columns
 
 
-def _more(by: str, row: Mapping[str, Any]) -> list[Cell]:
+def _in_c(row: Mapping[str, Any], key: str) -> Cell:
+    """The part of a growth in C; empty if there is none on either side."""
+    old, new = (row[side].get(key) or 0 for side in ("old", "new"))
+    return Cell(new - old, _signed(new - old) if old or new else "")
+
+
+def _more(by: str, row: Mapping[str, Any], has_parts: bool) -> list[Cell]:
     old, new = row["old"], row["new"]
 
     def growth(key: str) -> Cell:
@@ -154,7 +171,14 @@ def _more(by: str, row: Mapping[str, Any]) -> list[Cell]:
         change = (new[key] or 0) - (old[key] or 0)
         return Cell(change, _signed(change))
 
-    cells = [growth("retained_bytes")] if by in ("root", "goroutine") else []
+    cells = []
+    if by in ("root", "goroutine"):
+        change = growth("retained_bytes")
+        in_c = _in_c(row, "retained_c_bytes")
+        if in_c.shown:
+            size = int(change.value) + int(in_c.value)
+            change = Cell(size, _signed(size))
+        cells = [change, *([in_c] * has_parts)]
     if by == "goroutine":
         number_ = new["goroutines"] - old["goroutines"]
         cells += [_count(number_), growth("stack_bytes")]
@@ -165,7 +189,11 @@ def _more(by: str, row: Mapping[str, Any]) -> list[Cell]:
 
 
 def _named(row: Mapping[str, Any], origins: Origins) -> Cell:
-    return name(row["key"], mark=origins.mark(row["key"]))
+    sides = row["old"], row["new"]
+    is_c = any(side.get("c_bytes") for side in sides) and not any(
+        side["bytes"] for side in sides
+    )
+    return name(row["key"], mark=origins.mark(row["key"], is_c))
 
 
 def _package(row: Mapping[str, Any], origins: Origins) -> Cell:
@@ -245,6 +273,9 @@ _KINDS = (
     _Kind("goroutine", "goroutines", "Goroutines", "First function",
           "What the goroutines hold that began in one function. Number and "
           "stacks are those of the goroutines.", _function),
+    _Kind("holder", "c-memory", "C memory", "Holder",
+          "Blocks of C by the last field or variable of Go on the nearest "
+          "path to them, or else by what holds them in C.", _named),
 )  # fmt: skip
 
 
@@ -253,7 +284,9 @@ _KINDS = (
 
 def _suspects(document: Mapping[str, Any]) -> Element:
     rows = document["suspects"]
-    growths = [(r["new_bytes"] or 0) - (r["old_bytes"] or 0) for r in rows]
+    growths = [
+        (retained(r, "new") or 0) - (retained(r, "old") or 0) for r in rows
+    ]
     most = max(map(abs, growths))
     origins = Origins(document)
     columns = [
@@ -266,8 +299,8 @@ def _suspects(document: Mapping[str, Any]) -> Element:
     cells = [
         [
             _change(growth, most),
-            bytes_(row["old_bytes"]),
-            bytes_(row["new_bytes"]),
+            bytes_(retained(row, "old")),
+            bytes_(retained(row, "new")),
             _suspect(row, origins),
             text(row["change"]),
         ]
@@ -287,11 +320,14 @@ def _suspects(document: Mapping[str, Any]) -> Element:
 
 def _suspect(row: Mapping[str, Any], origins: Origins) -> Cell:
     whole, where = row["name"], row["accumulation_point"]
+    sizes_ = None
+    if row.get("old_c_bytes") or row.get("new_c_bytes"):
+        sizes_ = el("p", {"class": "note"}, sizes(row))
     place = None
     if where and where != whole:
         place = el("p", {"class": "note"}, "where: ", code(where, 90))
     mark = origins.mark(whole)
-    if not place and not row["next"]:
+    if not place and not sizes_ and not row["next"]:
         return name(whole, mark=mark)
     return Cell(
         whole,
@@ -299,6 +335,7 @@ def _suspect(row: Mapping[str, Any], origins: Origins) -> Cell:
             "details",
             {"class": "folded"},
             el("summary", None, mark, code(whole)),
+            sizes_,
             place,
             [command(words) for words in row["next"]],
         ),

@@ -3,7 +3,8 @@
 of the trees of goref report (../tree.py): `b` of a node is the sum of what the
 paths at and below it grew by, those that shrank left out; `o` is what its own
 path grew by, and `c` is the change of the number of objects of all these paths.
-`sign` stands before their sizes."""
+`sign` stands before their sizes. Blocks of C are below a box of their own, by
+what holds them."""
 
 from __future__ import annotations
 
@@ -11,11 +12,12 @@ import heapq
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...trees import Change
 from ..limits import NODES, short
 
 if TYPE_CHECKING:
+    from ...difference import Row
     from ...render.report import Document
-    from ...trees import Change
 
 TITLES = {"grown": "Grew", "shrunk": "Shrank"}
 
@@ -27,6 +29,16 @@ def grown_and_shrunk(changes: Sequence[Change]) -> dict[str, Document]:
         "shrunk": _tree(changes, -1, "-", "what shrank"),
     }
     return {name: tree for name, tree in found.items() if tree["nodes"][1:]}
+
+
+def of_c(rows: Sequence[Row], first: int) -> list[Change]:
+    """The changes of blocks of C by holder, behind so many others."""
+    if not rows:
+        return []
+    below = [
+        Change(first, row.key, row.objects, row.bytes, True) for row in rows
+    ]
+    return [Change(-1, "C memory", 0, 0, True), *below]
 
 
 def _tree(changes: Sequence[Change], way: int, sign: str, top: str) -> Any:
@@ -54,6 +66,7 @@ def _tree(changes: Sequence[Change], way: int, sign: str, top: str) -> Any:
     index = {-1: 0}
     for i in chosen:
         index[i] = len(nodes)
+        mark = {"is_c": True} if changes[i].is_c else {}
         nodes.append(
             {
                 "p": index[changes[i].above],
@@ -61,6 +74,7 @@ def _tree(changes: Sequence[Change], way: int, sign: str, top: str) -> Any:
                 "b": sizes[i],
                 "o": own[i],
                 "c": objects[i],
+                **mark,
             }
         )
     return {
