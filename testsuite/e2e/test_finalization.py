@@ -104,6 +104,61 @@ def test_behind_a_call_of_c(farm, variant):
     assert "in C (C.close_handle), called in main." in document["cause"]
 
 
+CONN_BYTES = 24 + DATA_BYTES
+
+
+def of_both(row, name):
+    """The bytes of Go, and those of C."""
+    return row[f"{name}_bytes"], row[f"{name}_c_bytes"]
+
+
+@variants("cgo")
+def test_blocks_behind_the_queue(farm, variant):
+    """Only the queue holds the C memory of the objects in it; what a variable
+    has, too, is not its own."""
+    target = farm.target("finalizing", variant, args=["c-blocks"])
+    per_object = target.truth["c_bytes"]
+    assert per_object >= 3000
+    document, text = asked(target)
+    found = document["finalization"]
+    assert found["queued_finalizers"] == WAITING
+    in_c = WAITING * per_object
+    assert of_both(found, "queue") == (WAITING * CONN_BYTES, in_c)
+    assert found["heap_c_bytes"] >= in_c + 2 * per_object
+    assert found["heap_bytes"] > WAITING * CONN_BYTES
+    # An object of Go and its data, and two blocks.
+    assert found["queue_objects"] == 4 * WAITING
+    size = f"(Go {WAITING * CONN_BYTES / 2**20:.1f} MiB, "
+    size += f"C {in_c / 2**20:.1f} MiB)"
+    assert size in found["finding"] and size in text
+    assert "of the live memory)" in found["finding"]
+
+
+@variants("cgo", releases=("go1.19", "go1.27"))
+def test_blocks_behind_a_cycle(farm, variant):
+    target = farm.target("finalizing", variant, args=["c-rings"])
+    document, text = asked(target, "overview")
+    found = document["finalization"]
+    sizes = (2 * RINGS * CONN_BYTES, 2 * RINGS * target.truth["c_bytes"])
+    assert of_both(found, "stuck") == sizes
+    [group] = found["stuck_groups"]
+    assert of_both(group, "retained") == sizes
+    assert f"C {sizes[1] / 2**10:.1f} KiB)" in text
+
+
+@variants("cgo", releases=("go1.24",))
+def test_blocks_in_a_pool(farm, variant):
+    target = farm.target("finalizing", variant, args=["c-pool"])
+    document, text = asked(target, "overview")
+    found = document["finalization"]
+    [pool] = [p for p in found["pools"] if p["path"] == "main.conns"]
+    in_c = BUFFERS * target.truth["c_bytes"]
+    assert found["pool_c_bytes"] == pool["retained_c_bytes"] == in_c
+    least = BUFFERS * CONN_BYTES
+    assert least <= pool["retained_bytes"] <= found["pool_bytes"]
+    assert "main.conns" in text and f"C {in_c / 2**10:.1f} KiB)" in text
+
+
 @variants("default")
 def test_slow_finalizer(farm, variant):
     """It is not said to hang."""

@@ -5,6 +5,8 @@
 package main
 
 /*
+#include <malloc.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static void close_handle(void)
@@ -12,24 +14,109 @@ static void close_handle(void)
 	for (;;)
 		pause();
 }
+
+// Two blocks, one behind the other; and the bytes of their chunks. An old word
+// of the stack would hold a block, too.
+static void *make_blocks(size_t size, size_t *bytes)
+{
+	void **first = calloc(1, size), **second = calloc(1, 2 * size);
+	volatile char words[1 << 14];
+
+	if (!first || !second)
+		abort();
+	*first = second;
+	*bytes = malloc_usable_size(first) + malloc_usable_size(second) + 16;
+	for (size_t i = 0; i < sizeof(words); i++)
+		words[i] = 0;
+	return first;
+}
 */
 import "C"
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
+	"unsafe"
 )
 
+// A Conn has memory of Go and of C.
+type Conn struct {
+	next  *Conn
+	data  *[1024]uint64
+	block unsafe.Pointer
+}
+
+const blockBytes = 1000
+
+// It is behind each Conn in the queue, and alive.
+var common *Conn
+
+func newConn() *Conn {
+	var bytes C.size_t
+	conn := &Conn{nil, new([1024]uint64), C.make_blocks(blockBytes, &bytes)}
+	cBytes = int(bytes)
+	return conn
+}
+
+func queueConns() {
+	common = newConn()
+	aside(func() {
+		for i := 0; i < handles; i++ {
+			conn := newConn()
+			conn.next = common
+			runtime.SetFinalizer(conn, func(conn *Conn) {
+				atomic.AddInt32(&entered, 1)
+				mutex.Lock()
+				mutex.Unlock()
+				runtime.KeepAlive(conn)
+			})
+		}
+	})
+	runtime.GC()
+	waitEntered()
+}
+
+// ringConns leaves rings of two with finalizers, which never run.
+func ringConns() {
+	aside(func() {
+		for i := 0; i < rings; i++ {
+			conn := newConn()
+			conn.next = newConn()
+			conn.next.next = conn
+			runtime.SetFinalizer(conn, func(*Conn) {})
+		}
+	})
+	runtime.GC()
+}
+
+func poolConns() {
+	aside(func() {
+		for i := 0; i < buffers; i++ {
+			conns.Put(newConn())
+		}
+	})
+}
+
+var conns sync.Pool
+
 func more(what string) {
-	if what != "c" {
+	switch what {
+	case "c":
+		queueFinalizers(func(h *Handle) {
+			atomic.AddInt32(&entered, 1)
+			C.close_handle()
+			runtime.KeepAlive(h)
+		})
+	case "c-blocks":
+		queueConns()
+	case "c-rings":
+		ringConns()
+	case "c-pool":
+		poolConns()
+	default:
 		if !cleanups(what) {
 			panic(what)
 		}
-		return
 	}
-	queueFinalizers(func(h *Handle) {
-		atomic.AddInt32(&entered, 1)
-		C.close_handle()
-		runtime.KeepAlive(h)
-	})
 }

@@ -46,6 +46,7 @@ var (
 	mutex   sync.Mutex
 	gate    = make(chan int)
 	entered int32
+	cBytes  int // of the C memory behind one object
 	live    []*Ring
 	pool    = sync.Pool{New: func() any { return new([1 << 16]byte) }}
 )
@@ -167,8 +168,8 @@ func main() {
 	default:
 		more(what)
 	}
-	fmt.Printf("{\"held\": {}, \"places\": {}, \"entered\": %d}\n",
-		atomic.LoadInt32(&entered))
+	fmt.Printf("{\"held\": {}, \"places\": {}, \"entered\": %d, "+
+		"\"c_bytes\": %d}\n", atomic.LoadInt32(&entered), cBytes)
 	io.Copy(io.Discard, os.Stdin)
 	mutex.Unlock()
 	runtime.KeepAlive(live)
