@@ -129,6 +129,23 @@ def test_looks(driver, pages, program):
             assert page.axe() == []
 
 
+LINES = """
+return [...document.querySelectorAll(arguments[0])]
+  .filter((one) => one.checkVisibility() && one.textContent.startsWith("0x"))
+  .map((one) => one.getClientRects().length);
+"""
+
+
+def test_addresses_are_whole_on_a_phone(driver, pages):
+    """Each is on one line; among them are the longest, of thread arenas."""
+    page = Page(driver, pages["native_leaks"], NARROW)
+    lines = page.run(LINES, "#native-leaks-table td code")
+    assert lines and set(lines) == {1}
+    texts = page.texts("#native-leaks-table td code")
+    assert any(len(text) == len("0x7f383b78b010") for text in texts)
+    assert page.overflow() == 0
+
+
 def test_first_screen(driver, pages):
     page = Page(driver, pages["native_leaks"])
     found = page.document()

@@ -189,7 +189,7 @@ def _leaks(document: Mapping[str, Any]) -> Sequence[Element]:
             number(row["blocks"]),
             bytes_(row["size"]),
             number(row["heads"]),
-            Cell(row["example"], el("code", None, row["example"])),
+            Cell(row["example"], _address(row["example"])),
             name(
                 beside(row["beside"], row["beside_blocks"], row["blocks"])
             ),
@@ -203,6 +203,11 @@ def _leaks(document: Mapping[str, Any]) -> Sequence[Element]:
               found["ngroups"]),
         command(f"{document['command']} native leaks"),
     ]  # fmt: skip
+
+
+def _address(text_: str) -> Element:
+    """On one line, also on a phone."""
+    return el("code", {"class": "address"}, text_)
 
 
 def _content(row: Mapping[str, Any]) -> Cell:
