@@ -697,6 +697,9 @@ class GoroutineList(NamedTuple):  # gr_goroutine_list
     """The bytes that several of them keep alive, and nothing else."""
     shared_c_bytes: int
     """The part of them in blocks of C."""
+    knows_c: bool
+    """Blocks of C were read, and are counted. An extent that has them is needed
+    for a process."""
     rows: Rows[Goroutine]
     """By id; of each group its rows together."""
     groups: Rows[GoroutineGroup]
@@ -1424,6 +1427,9 @@ class Leaks(NamedTuple):  # gr_leak_report
     """Those that wait for a channel, in a select, or for package sync."""
     leaked: int
     unproven: int
+    knows_c: bool
+    """Blocks of C were read, and are counted. An extent that has them is needed
+    for a process."""
     retained_bytes: int
     """The bytes that all leaked goroutines keep alive together."""
     retained_c_bytes: int
@@ -1489,6 +1495,9 @@ class Finalization(NamedTuple):  # gr_finalization
     """Finalizers that are to run: their objects are garbage. One that runs now
     is not among them."""
     queued_cleanups: int
+    knows_c: bool
+    """Blocks of C were read, and are counted. An extent that has them is needed
+    for a process."""
     queue_bytes: int  # finalizers.queue_bytes
     """The bytes that only queued finalizers and cleanups hold, one that the
     runtime has not taken off the queue while it runs included."""

@@ -346,6 +346,7 @@ static struct gr_error *weigh(struct lister *l, struct gr_goroutine_list *list)
 		l->groups.data[i].exclusive_c_bytes = kept[i].second_bytes;
 	}
 	list->shared_bytes = together.bytes - list->exclusive_bytes;
+	list->knows_c = l->answers->stop->has_native;
 	list->shared_c_bytes = together.second_bytes - list->exclusive_c_bytes;
 	for (size_t i = 0; !has_groups && i < l->members.size; i++) {
 		struct member *member = &l->members.data[i];

@@ -125,6 +125,7 @@ struct gr_goroutine_list {
 	 * parts of these in blocks of C. */
 	uint64_t exclusive_bytes, shared_bytes;
 	uint64_t exclusive_c_bytes, shared_c_bytes;
+	bool knows_c; /**< Blocks of C were read, and are counted in these. */
 	struct gr_goroutine_info *rows; /**< By id; by group if there are. */
 	size_t nrows;
 	struct gr_goroutine_group *groups; /**< The largest first. */

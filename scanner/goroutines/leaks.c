@@ -381,6 +381,7 @@ static struct gr_error *finish(struct finder *f)
 	report->nplaces = f->places.rows.size;
 	report->places = steal_ptr(f->places.rows.data);
 	report->gaps = f->answers->graph_gaps;
+	report->knows_c = f->answers->stop->has_native;
 	if (report->ngroups)
 		qsort(report->groups, report->ngroups, sizeof(*report->groups),
 		      compare_groups);

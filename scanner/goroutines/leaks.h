@@ -71,6 +71,7 @@ struct gr_leak_report {
 	 * next two are among them. */
 	uint64_t blocked;
 	uint64_t leaked, unproven;
+	bool knows_c; /**< Blocks of C were read, and are counted. */
 	/** All leaked goroutines keep these alive together. */
 	uint64_t retained_bytes, retained_objects, retained_c_bytes;
 	uint64_t stack_bytes;

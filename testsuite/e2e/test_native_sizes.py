@@ -10,7 +10,8 @@ import natives
 from browser import Page
 from natives import CENTRAL
 from reports import embedded
-from session import run_cli
+from session import run_cli, run_goref
+from targets import attach_reason, skip_if
 from test_native_graph import c_bytes_of
 from toolchains import variants
 
@@ -76,6 +77,14 @@ def test_suspect_as_text(large):
     assert f"C {in_c / MIB:.1f} MiB)" in text
     assert "(all in C)" in text
     assert f"C {in_c / MIB:.1f} MiB" in text_of(target, "overview")
+
+
+def test_suspect_in_gdb(large):
+    """The command inside gdb says the same."""
+    target = large()
+    run = run_goref(target, ["goref suspects --json"], in_gdb=True)
+    [row] = run.json(0)["suspects"]
+    assert sizes(row) == truth_of(target)
 
 
 def test_suspect_without_c(farm):
@@ -149,6 +158,25 @@ def test_histogram(large):
     exact = natives.asked(target, "histogram", "--exact", "main.engine")
     assert sizes(exact["exact"]) == (go_bytes, in_c + target.truth["table"])
     assert f", C {in_c / MIB:.1f} MiB)" in text_of(target, *words, "type")
+
+
+@pytest.mark.parametrize("kind", ["core", "live"])
+def test_what_was_not_read(farm, kind):
+    """`hung' and `leaks' do not copy the C memory of a process: no number
+    stands for it."""
+    if kind == "live":
+        skip_if(attach_reason())
+    target = farm.target("native_struct", CENTRAL, kind)
+    found = natives.asked(target, "goroutines", "--bytes", "--group", "state")
+    leaks = natives.asked(target, "leaks")
+    is_known = kind == "core"
+    for row in found, *found["groups"]:
+        assert (row["exclusive_c_bytes"] is not None) == is_known
+    assert (leaks["retained_c_bytes"] is not None) == is_known
+    heap = natives.asked(target, "hung")["finalization"]["heap_c_bytes"]
+    assert bool(heap) == is_known and (heap is None) != is_known
+    heap = natives.asked(target, "overview")["finalization"]["heap_c_bytes"]
+    assert heap > truth_of(target)[1]
 
 
 def test_left_out(large):

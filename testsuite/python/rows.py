@@ -518,6 +518,7 @@ class Maker:
             blocked=30,
             leaked=count,
             unproven=len(ids) - count,
+            knows_c=True,
             retained_bytes=sum(row.retained_bytes for row in leaked),
             retained_objects=sum(row.retained_objects for row in leaked),
             stack_bytes=sum(row.stack_bytes for row in leaked),

@@ -151,3 +151,29 @@ def test_missing_memory_may_hold_more(make, goref):
         "PARTIAL: a page is missing: retained sizes may be too small or too "
         "large"
     )
+
+
+def test_parts_in_c(make, goref):
+    """All that is reached, rows, all together and those left out."""
+    rows = [
+        make.dominator("the program", 4096, kind="top", cut=2, cut_bytes=2048,
+                       cut_c_bytes=1024, retained_c_bytes=2048),
+        make.dominator("main.a", 2048, 1, kind="global",
+                       retained_c_bytes=1024),
+    ]  # fmt: skip
+    found = make.dominators(4096, rows)._replace(reached_c_bytes=2048)
+    lines = below(report(make, goref, found).text())
+    assert lines[0].startswith("4.0 KiB (Go 2.0 KiB, C 2.0 KiB) are reached.")
+    assert lines[2].endswith("main.a (Go 1.0 KiB, C 1.0 KiB)")
+    assert lines[3].endswith("(2 more) (Go 1.0 KiB, C 1.0 KiB)")
+    asked = make.dominators(4096, rows, rows[1:] * 2, together=(5, 3072))
+    asked = asked._replace(reached_c_bytes=2048, together_c_bytes=1024)
+    answer = report(make, goref, asked, ["main.a", "main.b"])
+    lines = below(answer.text())
+    assert lines[0].startswith("Of 4.0 KiB (Go 2.0 KiB, C 2.0 KiB) that are")
+    assert "all of these" in lines[4] and "(Go 2.0 KiB, C 1.0 KiB)" in lines[4]
+    document = answer.document()
+    assert document["cut"]["retained_bytes"] == 1024
+    assert document["cut"]["retained_c_bytes"] == 1024
+    assert document["reached_bytes"] == document["reached_c_bytes"] == 2048
+    assert document["together"]["bytes"] == 2048

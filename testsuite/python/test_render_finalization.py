@@ -190,3 +190,45 @@ def test_nothing_is_said_of_idle_ones(report, make):
     shown = report(make.waits([]), idle)
     assert shown.cause.kind == "idle" and shown.grade is None
     assert "finalizer" not in shown.text()
+
+
+IN_C = {
+    "queue_c_bytes": 4 * MIB, "heap_c_bytes": 60 * MIB, "knows_c": True,
+    "stuck": 2, "stuck_bytes": 6 * MIB, "stuck_c_bytes": 6 * MIB,
+    "has_pools": True, "pool_bytes": 3 * MIB, "pool_c_bytes": 2 * MIB,
+}  # fmt: skip
+
+
+def test_sums_with_c(make):
+    """Each sum has its parts in Go and in C, and shares are of both."""
+    pool = rows.make("Pool", path="main.p", retained_bytes=3 * MIB,
+                     retained_c_bytes=2 * MIB)  # fmt: skip
+    row = found([runner(make)], pool_rows=(pool,), **IN_C)
+    assert finding(row).endswith(
+        "only the queue holds 5.0 MiB (Go 1.0 MiB, C 4.0 MiB) (5.0 % of the "
+        "live memory)"
+    )
+    assert stuck_finding(row).endswith(
+        "6.0 MiB (all in C) (6.0 % of the live memory)"
+    )
+    text = " ".join(" ".join(finalization_lines(row)).split())
+    assert (
+        "only sync.Pools hold 3.0 MiB (Go 1.0 MiB, C 2.0 MiB) (3.0 % of the "
+        "live memory): main.p 3.0 MiB (Go 1.0 MiB, C 2.0 MiB)"
+    ) in text
+    document = finalization_document(row)
+    for name, sizes in (
+        ("queue", (MIB, 4 * MIB)), ("heap", (40 * MIB, 60 * MIB)),
+        ("stuck", (0, 6 * MIB)), ("pool", (MIB, 2 * MIB)),
+    ):  # fmt: skip
+        keys = f"{name}_bytes", f"{name}_c_bytes"
+        assert tuple(document[key] for key in keys) == sizes
+    assert document["pools"][0]["retained_c_bytes"] == 2 * MIB
+
+
+def test_c_that_was_not_read(make):
+    """No number stands for what is not known."""
+    document = finalization_document(found([runner(make)]))
+    for name in "queue", "heap", "stuck":
+        assert document[f"{name}_c_bytes"] is None
+    assert document["queue_bytes"] == 5 * MIB

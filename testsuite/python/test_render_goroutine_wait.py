@@ -194,7 +194,9 @@ def test_document_of_one_and_of_many(goref):
     of_wait = of_waits.GoroutineWaitReport(**common, found=found).document()
     many = GoroutinesReport(
         **common,
-        found=goref.GoroutineList(1, *(0,) * 5, (found.goroutine,), (group,)),
+        found=goref.GoroutineList(
+            1, *(0,) * 5, True, (found.goroutine,), (group,)
+        ),
         calls={7: calls},
         waits={7: found},
         group="waiting-on",

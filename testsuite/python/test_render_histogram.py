@@ -87,3 +87,24 @@ def test_document(make):
     plain = report(found, by="root", top=2).document()
     assert [row["retained_bytes"] for row in plain["rows"]] == [None, None]
     assert plain["retained_is_exact"]
+
+
+def test_parts_in_c(make):
+    """Behind the key of a row that has both; and of all."""
+    row = make.goref.HistogramRow
+    found = make.histogram(
+        row("main", 30, 3072, 10, 1024, 5120, 4096),
+        row("C.struct_t", 5, 512, 5, 512, 512, 512),
+        c_objects=15, c_bytes=1536, exact_objects=3, exact_bytes=5120,
+        exact_c_bytes=4096,
+    )  # fmt: skip
+    lines = report(found, by="package").lines()
+    assert lines[-2].endswith("  main (Go 2.0 KiB, C 1.0 KiB)")
+    assert lines[-1].endswith("  C.struct_t")
+    asked = report(found, with_retained=True, exact="main.T")
+    assert asked.lines()[-2].endswith("  main (Go 1.0 KiB, C 4.0 KiB)")
+    assert "5.0 KiB (Go 1.0 KiB, C 4.0 KiB) would be freed" in asked.text()
+    document = asked.document()
+    for sizes in document["rows"][0], document["exact"]:
+        assert sizes["retained_bytes"] == 1024
+        assert sizes["retained_c_bytes"] == 4096

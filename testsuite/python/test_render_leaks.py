@@ -109,3 +109,21 @@ def test_unproven(make):
         f"   1 in {place}: a pointer to what they wait for may lie in the "
         "memory that is missing" in lines
     )
+
+
+def test_parts_in_c(make):
+    """The groups, and all together; null if C was not read."""
+    group = make.leak_group(ids=[3], retained_c_bytes=1 << 20)
+    found = make.leaks(group, retained_c_bytes=1 << 20)
+    lines = report(found).lines()
+    for line in lines[0], lines[2]:
+        assert "retains 3.0 MiB (Go 2.0 MiB, C 1.0 MiB), and" in line
+    document = report(found).document()
+    for row in document, *document["groups"]:
+        assert row["retained_bytes"] == 2 << 20
+        assert row["retained_c_bytes"] == 1 << 20
+    unknown = found._replace(knows_c=False, retained_c_bytes=0)
+    document = report(unknown).document()
+    assert document["retained_bytes"] == 3 << 20
+    assert document["retained_c_bytes"] is None
+    assert document["groups"][0]["retained_c_bytes"] is None

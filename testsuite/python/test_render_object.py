@@ -58,6 +58,31 @@ main.p refers to 0xc000012348
     )
 
 
+def test_neighbours_hold_c(make):
+    """An object and a variable have both parts; a block of C is C's."""
+    sizes = {"retained_bytes": 3072, "retained_c_bytes": 1024}
+    info = make.object_info(
+        dominator=make.vertex(kind="global", **sizes),
+        references=make.references(
+            2,
+            [
+                (make.vertex(**sizes), ".next"),
+                (make.vertex(name="C block", is_c=True, retained_bytes=96,
+                             retained_c_bytes=96), ".block"),
+            ],
+        ),
+    )  # fmt: skip
+    lines = report(info).lines()
+    assert lines[8].endswith("retains 3.0 KiB (Go 2.0 KiB, C 1.0 KiB)")
+    assert lines[9].endswith("retains 96 B")
+    document = report(info).document()
+    for row in document["references"][0], document["dominator"]:
+        assert row["retained_bytes"] == 2048
+        assert row["retained_c_bytes"] == 1024
+    block = document["references"][1]
+    assert (block["retained_bytes"], block["retained_c_bytes"]) == (0, 96)
+
+
 def test_groups(make):
     groups = [
         make.goref.ReferenceGroup(

@@ -241,20 +241,20 @@ def finalization_document(found: Finalization | None) -> Json:
             found,
             "queued_finalizers queued_cleanups queue_objects",
         ),
-        **sizes_of(found, "queue heap"),
+        **sizes_of(found, "queue heap", found.knows_c),
         "runners": [_runner_document(row) for row in found.runners],
         "stuck": found.stuck,
-        **sizes_of(found, "stuck"),
+        **sizes_of(found, "stuck", found.knows_c),
         "stuck_groups": [
             {
                 **fields_of(group, "kind type objects retained_objects"),
-                **sizes_of(group, "retained"),
+                **sizes_of(group, "retained", found.knows_c),
                 "example": f"{group.example:#x}",
             }
             for group in found.stuck_groups
         ],
         **(
-            sizes_of(found, "pool")
+            sizes_of(found, "pool", found.knows_c)
             if found.has_pools
             else apart(None, None, "pool")
         ),
@@ -262,7 +262,7 @@ def finalization_document(found: Finalization | None) -> Json:
             {
                 "address": f"{pool.addr:#x}",
                 "path": pool.path,
-                **sizes_of(pool, "retained"),
+                **sizes_of(pool, "retained", found.knows_c),
             }
             for pool in found.pool_rows
         ],

@@ -156,7 +156,7 @@ class GoroutinesReport(Report):
             "total": self.found.total,
             **self._bytes_document(self.found),
             **(
-                {"shared_bytes": self.found.shared_bytes}
+                sizes_of(self.found, "shared", self.found.knows_c)
                 if self.with_bytes
                 else {}
             ),
@@ -188,7 +188,7 @@ class GoroutinesReport(Report):
             return {}
         return {
             "stack_size": row.stack_size,
-            **sizes_of(row, "exclusive"),
+            **sizes_of(row, "exclusive", self.found.knows_c),
         }
 
     def _document(self, row: Goroutine) -> Document:

@@ -411,13 +411,16 @@ class HungReport(Report):
         }
 
     def _leak_documents(self) -> list[Document]:
+        leaks = self.leaks
+        if not leaks:
+            return []
         return [
             {
                 "count": group.goroutines,
                 **fields_of(group.at, "function file line"),
                 "wait_reason": group.wait_reason,
                 "created_by": group.go.function,
-                **sizes_of(group, "retained"),
+                **sizes_of(group, "retained", leaks.knows_c),
                 "stack_bytes": group.stack_bytes,
             }
             for group in self._leak_groups()

@@ -91,7 +91,7 @@ class LeaksReport(TopReport["Leaks"]):
                 "leaked unproven goroutines blocked retained_objects "
                 "stack_bytes",
             ),
-            **sizes_of(found, "retained"),
+            **sizes_of(found, "retained", found.knows_c),
             "groups": [
                 {**self._document(group), **self._known(group)}
                 for group in self._groups(is_leaked=True)[:limit]
@@ -277,7 +277,7 @@ class LeaksReport(TopReport["Leaks"]):
             "created_file": group.go.file,
             "created_line": group.go.line,
             "start_function": group.start.function,
-            **sizes_of(group, "retained"),
+            **sizes_of(group, "retained", self.found.knows_c),
             **fields_of(group, "retained_objects stack_bytes"),
             "ids": list(self._ids(group)),
         }

@@ -48,13 +48,13 @@ def apart(whole: int | None, in_c: int | None, name: str) -> Document:
     return {f"{name}_bytes": in_go, f"{name}_c_bytes": in_c}
 
 
-def sizes_of(row: Any, names: str) -> Document:
+def sizes_of(row: Any, names: str, knows_c: bool = True) -> Document:
     """The keys of sizes of a row, which has `NAME_bytes' and
-    `NAME_c_bytes'."""
+    `NAME_c_bytes'. knows_c: what is in C is known."""
     document: Document = {}
     for name in names.split():
-        sizes = (getattr(row, f"{name}{end}") for end in _ENDS)
-        document |= apart(*sizes, name)
+        whole, in_c = (getattr(row, f"{name}{end}") for end in _ENDS)
+        document |= apart(whole, in_c if knows_c else None, name)
     return document
 
 

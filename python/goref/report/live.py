@@ -23,8 +23,9 @@ def whole(row: Mapping[str, Any], name: str = "retained") -> int:
 
 
 def in_c(row: Mapping[str, Any], name: str = "retained") -> int:
-    """The part in C. The cards of the page leave it out if there is none."""
-    return int(row.get(f"{name}_c_bytes", 0))
+    """The part in C; 0 if it is not known. The cards of the page leave it out
+    if there is none."""
+    return int(row.get(f"{name}_c_bytes") or 0)
 
 
 def size_text(row: Mapping[str, Any]) -> str:

@@ -283,6 +283,7 @@ static struct gr_error *answer(struct gr_answers *answers, bool with_pools,
 	if (!err && with_pools)
 		err = gr_pools_find(answers, &f->pools);
 	f->gaps = answers->graph_gaps;
+	f->knows_c = answers->stop->has_native;
 	return err;
 }
 

@@ -49,6 +49,7 @@ struct gr_finalization {
 	/** Those that run now are not in these. */
 	uint64_t queued_finalizers, queued_cleanups;
 	struct gr_finalizers finalizers;
+	bool knows_c; /**< Blocks of C were read, and are counted. */
 	struct gr_finalizer_runner *runners; /**< The worst state first. */
 	size_t nrunners;
 	struct gr_pools pools; /**< If asked. */

@@ -223,7 +223,7 @@ def _facts(document: Mapping[str, Any]) -> list[Element]:
 
 
 def _objects(document: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Of Go, and blocks of C."""
+    """Objects of Go and blocks of C."""
     old, new = (
         side["objects"] + side.get("c_objects", 0)
         for side in (document["old"], document["new"])
