@@ -21,6 +21,9 @@ struct writer {
 	const struct gr_profile *profile;
 	struct gr_paths paths;
 	struct gr_total *totals; // of each path with all below it
+	// The whole of shares: blocks of C are in trees of dominators, and in no
+	// ledger.
+	uint64_t whole;
 	struct gr_output out;
 	struct gr_error *err; // the first one; nothing is written after it
 };
@@ -94,11 +97,15 @@ static struct gr_error *sum_totals(struct writer *w)
 	for (size_t i = w->paths.npaths; i-- > 0;) {
 		w->totals[i].objects += paths[i].objects;
 		w->totals[i].bytes += paths[i].bytes;
-		if (paths[i].parent == GR_PATH_NONE)
+		if (paths[i].parent == GR_PATH_NONE) {
+			w->whole += w->totals[i].bytes;
 			continue;
+		}
 		w->totals[paths[i].parent].objects += w->totals[i].objects;
 		w->totals[paths[i].parent].bytes += w->totals[i].bytes;
 	}
+	if (w->whole < w->profile->ledger->reached.bytes)
+		w->whole = w->profile->ledger->reached.bytes;
 	return NULL;
 }
 
@@ -212,7 +219,7 @@ struct rest {
 static void put_size(struct writer *w, uint64_t bytes)
 {
 	char text[32];
-	uint64_t whole = w->profile->ledger->reached.bytes;
+	uint64_t whole = w->whole;
 
 	put(w, "\\n%s (%.1f %%)", gr_text_bytes(bytes, text, sizeof(text)),
 	    whole ? 100.0 * (double)bytes / (double)whole : 0.0);
@@ -235,7 +242,7 @@ static void put_dot_node(struct writer *w, uint32_t path)
 // Can a box of that size be seen? Others would have 0.0 %.
 static bool is_seen(const struct writer *w, uint64_t bytes)
 {
-	uint64_t whole = w->profile->ledger->reached.bytes;
+	uint64_t whole = w->whole;
 
 	return bytes && bytes >= (whole + DOT_SHARE - 1) / DOT_SHARE;
 }
@@ -320,7 +327,7 @@ static void put_dot(struct writer *w)
 	sum_rests(w, is_kept, rests);
 	put(w, "digraph goref {\n  rankdir=LR;\n"
 	       "  node [shape=box, style=rounded];\n  top [label=\"reached");
-	put_size(w, w->profile->ledger->reached.bytes);
+	put_size(w, w->whole);
 	put(w, "\"];\n");
 	for (uint32_t i = 0; i < n && may_go_on(w, i); i++) {
 		if (!is_kept[i])

@@ -3,6 +3,7 @@
 program counted."""
 
 import json
+import re
 
 import pytest
 
@@ -199,6 +200,22 @@ def test_lines_of_objects(large, tmp_path):
         if row["address"] == engine["address"]
     ]
     assert sizes(row) == truth_of(target)
+
+
+def test_graph(large, tmp_path):
+    """Shares are those of all that is reached, in Go and in C."""
+    target = large()
+    file = tmp_path / "graph.dot"
+    text_of(target, "export", "--format", "dot", str(file))
+    labels = re.findall(r'label="(.*?)"', file.read_text())
+    document = natives.asked(target, "dominators", "--depth", "0")
+    whole = sum(sizes(document, "reached")) / MIB
+    assert labels[0] == rf"reached\n{whole:.1f} MiB (100.0 %)"
+    held = sum(truth_of(target)) / MIB
+    [label] = [one for one in labels if one.startswith("main.big")]
+    assert label.startswith(rf"main.big\n{held:.1f} MiB (")
+    shares = [float(one) for one in re.findall(r"\((\S+) %\)", str(labels))]
+    assert max(shares) == 100.0
 
 
 SCRIPT = """

@@ -154,6 +154,22 @@ TEST(dot)
 			    "}\n");
 }
 
+/* A ledger has no blocks of C, and dominators keep them: no share is more than
+ * all. */
+TEST(dot_of_more)
+{
+	const struct gr_node nodes[] = { { "main.a", NONE, 0, 1, 500 },
+					 { "b", 0, 0, 1, 1500 } };
+	const struct gr_root_total root = { .name = "main.a" };
+	const struct gr_profile profile = make_profile(nodes, 2, &root, 1);
+	struct gr_profile_stats stats;
+	const char *text = write_text(&profile, GR_PROFILE_DOT, &stats);
+
+	assert_non_null(strstr(text, "reached\\n2.0 KiB (100.0 %)"));
+	assert_non_null(strstr(text, "main.a\\n2.0 KiB (100.0 %)"));
+	assert_non_null(strstr(text, "b\\n1.5 KiB (75.0 %)"));
+}
+
 TEST(names_are_escaped)
 {
 	const struct gr_node nodes[] = { { "[\"a;b\\\"]", NONE, 0, 1, 8 },
@@ -183,7 +199,7 @@ TEST(dot_is_cut)
 	for (uint32_t i = 0; i < N; i++) {
 		snprintf(names[i], sizeof(names[i]), "r%u", i);
 		nodes[i] = (struct gr_node){ names[i], NONE, i, 1, 1000 - i };
-		nodes[N + i] = (struct gr_node){ "small", i, i, 1, 1 };
+		nodes[N + i] = (struct gr_node){ "small", i, i, 1, 200 };
 		roots[i] =
 			(struct gr_root_total){ .name = names[i], .node = i };
 	}
@@ -193,7 +209,7 @@ TEST(dot_is_cut)
 	assert_non_null(strstr(text, "top -> n59;"));
 	assert_non_null(strstr(text, "top_rest [style=\"dashed,rounded\", "
 				     "label=\"40 more\\n"));
-	assert_int_equal(count(text, "label=\"1 more\\n1 B"), 60);
+	assert_int_equal(count(text, "label=\"1 more\\n200 B"), 60);
 	assert_null(strstr(text, "not drawn"));
 	assert_int_equal(stats.samples, 2 * N);
 }
