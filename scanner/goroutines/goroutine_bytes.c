@@ -14,7 +14,9 @@ struct gr_error *gr_goroutines_weigh(struct gr_answers *answers,
 	size_t n = members->size;
 	_cleanup_free_ gr_vertex *vertices = calloc(n + 1, sizeof(*vertices));
 	_cleanup_free_ uint32_t *set = calloc(n + 1, sizeof(*set));
-	const struct gr_root_sets sets = { vertices, set, n, nsets };
+	const struct gr_root_sets sets = {
+		.vertices = vertices, .set = set, .count = n, .nsets = nsets
+	};
 
 	*together = (struct gr_kept){ 0 };
 	if (!n)

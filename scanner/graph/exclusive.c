@@ -3,7 +3,8 @@
  * Each vertex has an owner: nobody yet, one set, several sets, or the rest of
  * the roots. First the rest marks all that it leads to. Then each set marks what
  * has no owner. What it finds to belong to another set is noted, and from there
- * a last mark leads on. So each vertex is expanded twice at most.
+ * a last mark leads on. So each vertex is expanded twice at most. No mark enters
+ * a barred vertex.
  */
 #include "graph/exclusive.h"
 
@@ -18,7 +19,7 @@ struct division {
 	const struct gr_graph *g;
 	const struct gr_root_sets *sets;
 	uint32_t *owner;     /* of each vertex */
-	uint64_t *is_member; /* a bit a vertex: of a set */
+	uint64_t *is_barred; /* a bit a vertex: no mark enters it */
 	gr_vertex *queue;
 	uint32_t head, tail;
 	struct gr_ticker ticker;
@@ -29,7 +30,7 @@ struct division {
 static void division_deinit(struct division *d)
 {
 	gr_array_free(d->owner);
-	gr_array_free(d->is_member);
+	gr_array_free(d->is_barred);
 	gr_array_free(d->queue);
 }
 
@@ -41,6 +42,21 @@ static void clear_owners(void *ctx, uint32_t start, uint32_t end)
 		d->owner[v] = NOBODY;
 }
 
+/* Bar the marks from the holders of the sets, or from the members themselves. */
+static void bar(struct division *d)
+{
+	const struct gr_root_sets *sets = d->sets;
+
+	for (uint32_t i = 0; i < sets->count; i++) {
+		assert(sets->vertices[i] < d->g->nvertices);
+		assert(sets->set[i] < sets->nsets);
+		if (!sets->holders)
+			gr_bitmap_set(d->is_barred, sets->vertices[i]);
+	}
+	for (uint32_t i = 0; i < sets->nholders; i++)
+		gr_bitmap_set(d->is_barred, sets->holders[i]);
+}
+
 static struct gr_error *division_init(struct division *d,
 				      const struct gr_poll *poll)
 {
@@ -48,15 +64,11 @@ static struct gr_error *division_init(struct division *d,
 	gr_vertex n = d->g->nvertices;
 
 	d->owner = gr_array_alloc(budget, n, sizeof(*d->owner));
-	d->is_member = gr_graph_bitmap(d->g);
+	d->is_barred = gr_graph_bitmap(d->g);
 	d->queue = gr_array_alloc(budget, n, sizeof(*d->queue));
-	if (!d->owner || !d->is_member || !d->queue)
+	if (!d->owner || !d->is_barred || !d->queue)
 		return gr_budget_error(budget);
-	for (uint32_t i = 0; i < d->sets->count; i++) {
-		assert(d->sets->vertices[i] < n);
-		assert(d->sets->set[i] < d->sets->nsets);
-		gr_bitmap_set(d->is_member, d->sets->vertices[i]);
-	}
+	bar(d);
 	return gr_poll_pieces(poll, n, clear_owners, d);
 }
 
@@ -69,7 +81,7 @@ static inline void own(struct division *d, gr_vertex v, uint32_t owner)
 /* Mark what has no owner. What belongs to another set belongs to several. */
 static inline void reach_first(struct division *d, gr_vertex v, uint32_t owner)
 {
-	if (gr_bitmap_test(d->is_member, v))
+	if (gr_bitmap_test(d->is_barred, v))
 		return;
 	if (d->owner[v] == NOBODY)
 		own(d, v, owner);
@@ -79,7 +91,7 @@ static inline void reach_first(struct division *d, gr_vertex v, uint32_t owner)
 
 static inline void reach_several(struct division *d, gr_vertex v)
 {
-	if (d->owner[v] < SEVERAL && !gr_bitmap_test(d->is_member, v))
+	if (d->owner[v] < SEVERAL && !gr_bitmap_test(d->is_barred, v))
 		own(d, v, SEVERAL);
 }
 
@@ -128,6 +140,15 @@ static void sort_members(const struct gr_root_sets *sets, uint32_t *first,
 		members[first[sets->set[i] + 1]++] = sets->vertices[i];
 }
 
+/* Begin the mark of a set at one of its members. */
+static void begin(struct division *d, gr_vertex v, uint32_t set)
+{
+	if (d->sets->holders)
+		reach_first(d, v, set);
+	else if (d->owner[v] == NOBODY)
+		own(d, v, set);
+}
+
 static struct gr_error *spread_sets(struct division *d)
 {
 	const struct gr_root_sets *sets = d->sets;
@@ -142,8 +163,7 @@ static struct gr_error *spread_sets(struct division *d)
 	sort_members(sets, first, members);
 	for (uint32_t k = 0; !err && k < sets->nsets; k++) {
 		for (uint32_t i = first[k]; i < first[k + 1]; i++)
-			if (d->owner[members[i]] == NOBODY)
-				own(d, members[i], k);
+			begin(d, members[i], k);
 		err = spread(d, k);
 	}
 	return err;
@@ -175,6 +195,7 @@ static void sum_piece(void *ctx, uint32_t start, uint32_t end)
 {
 	struct division *d = ctx;
 	const struct gr_slot_run *run = gr_objects_run(d->g->objects, start);
+	gr_vertex second = gr_objects_second(d->g->objects);
 
 	for (gr_vertex v = start; v < end; v++) {
 		uint32_t owner = d->owner[v];
@@ -186,7 +207,7 @@ static void sum_piece(void *ctx, uint32_t start, uint32_t end)
 							  &d->kept[owner];
 		kept->objects++;
 		kept->bytes += run->elem_bytes;
-		if (v >= gr_objects_second(d->g->objects))
+		if (v >= second)
 			kept->second_bytes += run->elem_bytes;
 	}
 }

@@ -14,11 +14,19 @@ struct gr_root_sets {
 	const uint32_t *set; /**< Below nsets. */
 	uint32_t count;
 	uint32_t nsets;
+	/**
+	 * If not NULL, a set is one of references, not of vertices: those from
+	 * the holders to the vertices of the set. The holders, such as the
+	 * entries of a table, have no other references that count.
+	 */
+	const gr_vertex *holders;
+	uint32_t nholders;
 };
 
 /**
  * Find what would be garbage without each of the sets, and what would be without
- * all of them. No vertex of a set may lead to another one of any set. Takes time
+ * all of them. No vertex of a set may lead to another one of any set; with
+ * holders, it may, but what a holder itself takes is not counted. Takes time
  * linear in the graph. Needs no part.
  *
  * @param[out] kept Of each set.

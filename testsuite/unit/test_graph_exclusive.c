@@ -75,6 +75,140 @@ TEST(random)
 	assert_true(nshared > 100);
 }
 
+// -------------------------------------------------------- sets of references
+
+/** Holders, and some of what they lead to, in sets. */
+struct references {
+	struct sets sets; /* their bits are those of what the sets refer to */
+	gr_vertex holders[BUILD_MAX_VERTICES];
+	uint64_t held; /* bits of the holders */
+};
+
+/* Some objects and roots are holders; some of their edges are in a set. */
+static void random_references(struct references *r, uint64_t *seed,
+			      const struct build *b)
+{
+	gr_vertex n = b->nobjects + b->nroots;
+
+	*r = (struct references){ 0 };
+	r->sets.lists = (struct gr_root_sets){
+		.vertices = r->sets.vertices,
+		.set = r->sets.set,
+		.nsets = 1 + build_below(seed, MAX_SETS),
+		.holders = r->holders,
+	};
+	for (uint32_t i = build_below(seed, 12); n && i; i--) {
+		gr_vertex holder = build_below(seed, n);
+		r->held |= UINT64_C(1) << holder;
+		r->holders[r->sets.lists.nholders++] = holder;
+	}
+	for (uint32_t i = 0; i < b->nedges; i++) {
+		struct gr_root_sets *lists = &r->sets.lists;
+		if (!(r->held >> b->edges[i].from & 1) ||
+		    lists->count == BUILD_MAX_VERTICES || !build_below(seed, 3))
+			continue;
+		uint32_t set = build_below(seed, lists->nsets);
+		r->sets.vertices[lists->count] = b->edges[i].to;
+		r->sets.set[lists->count++] = set;
+		r->sets.bits[set] |= UINT64_C(1) << b->edges[i].to;
+	}
+}
+
+/* All that is reached, but for what only the sets of @p without refer to. */
+static uint64_t mark_references(const struct build *b,
+				const struct references *r, uint32_t without)
+{
+	uint64_t begin = 0;
+
+	for (uint32_t k = 0; k < r->sets.lists.nsets; k++)
+		if (!(without >> k & 1))
+			begin |= r->sets.bits[k];
+	return naive_mark_from(b, begin & ~r->held, r->held);
+}
+
+static void check_lost(const struct build *b, uint64_t lost,
+		       const struct gr_kept *kept)
+{
+	uint64_t objects = lost & ((UINT64_C(1) << b->nobjects) - 1);
+
+	assert_int_equal(kept->bytes, naive_bytes(b, lost));
+	assert_int_equal(kept->objects, __builtin_popcountll(objects));
+}
+
+TEST(references)
+{
+	uint64_t seed = 43, nkept = 0, nshared = 0;
+	struct references r;
+	struct build b;
+
+	for (int i = 0; i < NGRAPHS; i++) {
+		struct gr_budget budget = { 0 };
+		struct gr_kept kept[MAX_SETS], together;
+		uint64_t all, sum = 0;
+		build_random(&b, &seed);
+		random_references(&r, &seed, &b);
+		struct gr_graph *g = build(&budget, &b);
+
+		assert_null(gr_graph_exclusive(g, &r.sets.lists, NULL, kept,
+					       &together));
+		all = mark_references(&b, &r, 0);
+		for (uint32_t k = 0; k < r.sets.lists.nsets; k++) {
+			uint64_t without = mark_references(&b, &r, 1u << k);
+			check_lost(&b, all & ~without, &kept[k]);
+			sum += kept[k].bytes;
+		}
+		check_lost(&b, all & ~mark_references(&b, &r, UINT32_MAX),
+			   &together);
+		nkept += sum > 0;
+		nshared += together.bytes > sum;
+		gr_graph_destroy(g);
+		assert_int_equal(budget.held_bytes, 0);
+	}
+	assert_true(nkept > 1000 && nshared > 100);
+}
+
+/* Two runs, the second of which is another heap: a root leads to a holder, that
+ * to an object, and the object to one of the second sequence. */
+TEST(second_heap)
+{
+	const struct gr_run_spec runs[] = {
+		{ .base = 0x1000, .elem_bytes = 48, .nslots = 2 },
+		{ .base = 0x100, .elem_bytes = 32, .nslots = 1 },
+	};
+	struct gr_budget budget = { 0 };
+	struct gr_edges edges = { 0 };
+	struct gr_objects *objects = NULL;
+	struct gr_graph *g = NULL;
+	const uint64_t slots[] = { 7 };
+	const gr_vertex top = 4, to[] = { 1 }, holders[] = { 0 };
+	const uint32_t set[] = { 0 };
+	struct gr_kept kept, together;
+
+	assert_null(gr_objects_create(&budget, runs, 1, 2, slots, &objects));
+	assert_null(gr_edges_init(&edges, &budget, 0, 4, 3, 0));
+	for (gr_vertex v = 0; v < 4; v++) {
+		gr_edges_begin(&edges, v);
+		if (v != 2)
+			gr_edges_add(&edges, v == 3 ? 0 : v + 1);
+	}
+	const struct gr_graph_spec spec = {
+		.budget = &budget,
+		.objects = objects,
+		.parts = &edges,
+		.nparts = 1,
+		.nroots = 1,
+		.holders = &top,
+	};
+	assert_null(gr_graph_create(&spec, &g));
+	const struct gr_root_sets sets = { to, set, 1, 1, holders, 1 };
+	assert_null(gr_graph_exclusive(g, &sets, NULL, &kept, &together));
+	assert_int_equal(kept.bytes, 80);
+	assert_int_equal(kept.second_bytes, 32);
+	assert_int_equal(together.second_bytes, 32);
+	gr_graph_destroy(g);
+	assert_int_equal(budget.held_bytes, 0);
+}
+
 // ------------------------------------------------------------------ many sets
 
 enum { NMANY = 100000 };
@@ -144,7 +278,10 @@ TEST(many_sets)
 		m->vertices[i] = NMANY + i;
 		m->set[i] = i;
 	}
-	const struct gr_root_sets sets = { m->vertices, m->set, NMANY, NMANY };
+	const struct gr_root_sets sets = { .vertices = m->vertices,
+					   .set = m->set,
+					   .count = NMANY,
+					   .nsets = NMANY };
 	assert_null(gr_graph_exclusive(g, &sets, &poll, m->kept, &together));
 	assert_int_equal(m->kept[0].bytes, 0);
 	assert_int_equal(together.bytes, UINT64_C(32) * NMANY);

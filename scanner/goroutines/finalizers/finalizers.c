@@ -181,8 +181,10 @@ static int compare_groups(const void *a, const void *b)
 /* Find what the groups retain, each alone and all together. */
 static struct gr_error *weigh(struct finder *f, struct gr_finalizers *ret)
 {
-	struct gr_root_sets sets = { f->roots.data, f->sets.data, f->roots.size,
-				     f->groups.size };
+	const struct gr_root_sets sets = { .vertices = f->roots.data,
+					   .set = f->sets.data,
+					   .count = f->roots.size,
+					   .nsets = f->groups.size };
 	_cleanup_free_ struct gr_kept *kept =
 		calloc(f->groups.size + 1, sizeof(*kept));
 	struct gr_kept together;
