@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scan.native() and native_leaks(), and their rows.
+// Scan.native(), native_leaks() and kept_by_c(), and their rows.
 #include "gdbext/gdbext.h"
 
+#include "cmemory/kept_by_c.h"
 #include "cmemory/leaks.h"
 #include "cmemory/report.h"
 
@@ -37,4 +38,20 @@ PyObject *gr_py_scan_native_leaks(PyObject *obj, PyObject *unused)
 	gr_py_scan_leave(self);
 	return err ? gr_py_raise(err) :
 		     gr_py_row_new(&gr_py_native_leaks_row, leaks);
+}
+
+GR_DEFINE_CLEANUP(kept_by_c, struct gr_kept_by_c, gr_kept_by_c_destroy)
+
+PyObject *gr_py_scan_kept_by_c(PyObject *obj, PyObject *unused)
+{
+	struct gr_py_scan *self = (struct gr_py_scan *)obj;
+	_cleanup_(gr_cleanup_kept_by_c) struct gr_kept_by_c *kept = NULL;
+
+	(void)unused;
+	if (!gr_py_scan_enter(self))
+		return NULL;
+	struct gr_error *err = gr_scan_kept_by_c(self->scan, &kept);
+	gr_py_scan_leave(self);
+	return err ? gr_py_raise(err) :
+		     gr_py_row_new(&gr_py_kept_by_c_row, kept);
 }

@@ -1271,6 +1271,46 @@ class NativeLeaks(NamedTuple):  # gr_native_leaks
     """Most bytes first."""
     gaps: Gaps
 
+class KeptByCGroup(NamedTuple):  # gr_kept_by_c_group
+    """References of one kind that are kept for C, to Go objects of one
+    type."""
+
+    by: str
+    """"cgo.Handle" or "runtime.Pinner"."""
+    type: str
+    """That of the handle's value, or of the pinned object."""
+    references: int
+    """Handles, or pins."""
+    objects: int
+    """The Go objects that these lead to, each once."""
+    bytes: int
+    """Those of the objects themselves."""
+    retained_bytes: int
+    """Go and C: these would be garbage without the references of the group.
+    The table and the Pinners themselves are not counted."""
+    retained_c_bytes: int
+    """The part in blocks of C."""
+    example: _Addr | None
+    """The address of one of the objects."""
+
+class KeptByC(NamedTuple):  # gr_kept_by_c
+    """The Go objects that cgo.Handle and runtime.Pinner keep alive for C."""
+
+    is_known: bool
+    """False: the program uses cgo.Handle, but neither symbols nor types tell
+    where its table is. What is pinned is known in any case."""
+    references: int
+    objects: int
+    """Each once, whatever the groups."""
+    bytes: int
+    retained_bytes: int
+    """Go and C: these would be garbage without all of the references."""
+    retained_c_bytes: int
+    all_groups: int
+    groups: tuple[KeptByCGroup, ...]  # groups[ngroups]
+    """Most retained bytes first; 1000 at most."""
+    gaps: Gaps
+
 class Suspects(NamedTuple):  # gr_suspect_report
     """The suspects of a heap. They do not overlap."""
 
@@ -2489,6 +2529,9 @@ class Scan:
         use."""
     def native_leaks(self) -> NativeLeaks:
         """The blocks of C that nothing holds."""
+    def kept_by_c(self) -> KeptByC:
+        """The Go objects that a cgo.Handle or a runtime.Pinner keeps alive for
+        C."""
     def leaks(
         self,
         ignored: tuple[

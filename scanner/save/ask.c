@@ -13,6 +13,7 @@
  */
 #include "save/save_internal.h"
 
+#include "cmemory/c_holds.h"
 #include "goroutines/backtrace.h"
 #include "goroutines/deferred.h"
 #include "goroutines/goroutine_list.h"
@@ -257,12 +258,25 @@ static struct gr_error *ask_pools(struct gr_scan *scan)
 	return gr_pools_read(answers->stop, &pools, &is_known);
 }
 
+/* The table of cgo.Handle, and what is pinned. */
+static struct gr_error *ask_c_holds(struct gr_scan *scan)
+{
+	struct gr_answers *answers = gr_scan_answers(scan);
+	_cleanup_(
+		gr_c_hold_vector_deinit) struct gr_c_hold_vector holds = { 0 };
+	bool is_known;
+	struct gr_error *err =
+		gr_c_holds_read_handles(answers->stop, &holds, &is_known);
+
+	return err ? err : gr_c_holds_read_pinners(answers->stop, &holds);
+}
+
 struct gr_error *gr_save_ask(struct gr_scan *scan, bool with_values)
 {
 	struct gr_answers *answers = gr_scan_answers(scan);
 	static struct gr_error *(*const questions[])(struct gr_scan * scan) = {
-		ask_waits,   ask_profiles, ask_memory,
-		ask_headers, ask_specials, ask_pools,
+		ask_waits,    ask_profiles, ask_memory,	 ask_headers,
+		ask_specials, ask_pools,    ask_c_holds,
 	};
 	// The walk in the order of roots drops the chains.
 	struct gr_error *err = ask_first(scan);

@@ -202,6 +202,8 @@ def hung(scan):
     found = scan.finalization()
     put("finalization", found.queued_finalizers, found.queue_bytes,
         found.stuck, found.pools)  # fmt: skip
+    kept = scan.kept_by_c()
+    put("kept by C", kept.references, kept.retained_bytes)
 
 
 def waiting(scan):
@@ -213,6 +215,7 @@ def waiting(scan):
     scan.waits()
     scan.leaks()
     scan.finalization()
+    scan.kept_by_c()
     scan.goroutine_profile("goroutineleak")
 
 

@@ -12,8 +12,9 @@ SCRIPT = Path(__file__).parent / "binding_rows.py"
 # Rows that this target has none of, or that no method gives yet.
 ABSENT = {
     "FreeSlot",
+    "KeptByCGroup",  # no program here has C memory, or keeps objects for it
     "LateThread",
-    "NativeArena",  # no program here has C memory
+    "NativeArena",
     "NativeHeap",
     "NativeLeak",
     "NativeSize",

@@ -99,6 +99,8 @@ const struct gr_name gr_names[] = {
 	FUNCTION("runtime.panicwrap", SHOWS_WRAPPER),
 	// sync/pool.go
 	FUNCTION("sync.poolCleanup", POOL_CLEANUP),
+	// runtime/cgo/handle.go
+	FUNCTION("runtime/cgo.NewHandle", MAKES_HANDLE),
 	// runtime/runtime2.go, runtime/mheap.go, runtime/mcache.go,
 	// runtime/time.go
 	TYPE("runtime.g", SCHEDULER_TYPE),
@@ -131,13 +133,18 @@ const struct gr_name gr_names[] = {
 	TYPE("runtime/internal/atomic.Uintptr", WEAK_HANDLE),
 	// sync/map.go, sync/pool.go, sync/poolqueue.go, reflect/value.go
 	TYPE("sync.entry", MAP_ENTRY),
+	TYPE("sync.readOnly", MAP_READ_ONLY),
+	TYPE("sync.Map", SYNC_MAP),
 	TYPE("sync.Pool", POOL),
 	TYPE("sync.eface", POOL_EFACE),
 	TYPE("reflect.Value", REFLECT_VALUE),
 	// runtime/pprof/label.go
 	TYPE("runtime/pprof.labelMap", LABELS),
+	// runtime/pinner.go
+	TYPE("runtime.pinner", PINNER),
 	VARIABLE("sync.allPools", ALL_POOLS),
 	VARIABLE("sync.oldPools", OLD_POOLS),
+	VARIABLE("runtime/cgo.handles", CGO_HANDLES),
 };
 const size_t gr_nnames = GR_ARRAY_SIZE(gr_names);
 

@@ -74,6 +74,8 @@ enum gr_name_trait {
 	GR_NAME_SHOWS_WRAPPER,
 	/** Function whose code refers to the two lists of all sync.Pools. */
 	GR_NAME_POOL_CLEANUP,
+	/** Function: it adds a value to the table of cgo.Handle. */
+	GR_NAME_MAKES_HANDLE,
 	/** Type of the scheduler: pointers to it are of no use to users. */
 	GR_NAME_SCHEDULER_TYPE,
 	/** Type: an atomic pointer; its type argument is the pointee. */
@@ -95,14 +97,20 @@ enum gr_name_trait {
 	GR_NAME_WEAK_HANDLE,
 	/** Types whose fields hide their content's type (mark/type_plan.c). */
 	GR_NAME_MAP_ENTRY,
+	GR_NAME_MAP_READ_ONLY,
+	GR_NAME_SYNC_MAP,
 	GR_NAME_POOL,
 	GR_NAME_POOL_EFACE,
 	GR_NAME_REFLECT_VALUE,
 	/** Type: what g.labels points to. */
 	GR_NAME_LABELS,
+	/** Type: it has the references of a runtime.Pinner. */
+	GR_NAME_PINNER,
 	/** Variable: a list of all sync.Pools, which owns nothing. */
 	GR_NAME_ALL_POOLS,
 	GR_NAME_OLD_POOLS,
+	/** Variable: the table of cgo.Handle, a sync.Map. */
+	GR_NAME_CGO_HANDLES,
 	GR_NAME_NTRAITS,
 };
 
