@@ -36,6 +36,13 @@ def asked(target, *words, status=0):
     return json.loads(done.stdout)
 
 
+def opened(saved, *words):
+    """The document that a verb prints of a saved file."""
+    done = run_cli(["open", saved, *words, "--json"])
+    assert done.returncode == 0, (done.stdout[-500:], done.stderr)
+    return json.loads(done.stdout)
+
+
 def native(target, status=0):
     return asked(target, "native", status=status)
 

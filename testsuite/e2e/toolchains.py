@@ -32,6 +32,8 @@ FLAGS = {
     "stripped": ["-ldflags=-s -w"],
     "plain-dwarf": ["-ldflags=-compressdwarf=false"],
     "cgo": [],
+    "cgo-nodwarf": ["-ldflags=-w"],
+    "cgo-stripped": ["-ldflags=-s -w"],
     "arm64": [],
     # As a library `program.so`, which a host (HOSTS) loads and runs.
     "c-shared": ["-buildmode=c-shared"],
@@ -41,8 +43,9 @@ FLAGS = {
 }
 ENVIRONMENT = {
     flavour: {"CGO_ENABLED": "1"}
-    for flavour in ("external", "race", "cgo", "c-shared",
-                    "c-shared-stripped", "plugin", "plugin-stripped")
+    for flavour in ("external", "race", "cgo", "cgo-nodwarf", "cgo-stripped",
+                    "c-shared", "c-shared-stripped", "plugin",
+                    "plugin-stripped")
 }  # fmt: skip
 ENVIRONMENT["arm64"] = {"GOARCH": "arm64"}
 # Experiments of one release each, on or off against its default.

@@ -22,13 +22,32 @@ def arena(**fields):
             "reason": None, **SIZES, **fields}  # fmt: skip
 
 
+def kept(rows=(), known=True):
+    """The keys of objects kept for C: (by, type, Go bytes, C bytes) a row."""
+    keys = "references", "objects", "bytes"
+    counts = dict.fromkeys(keys, 2 * len(rows))
+    sizes = {"retained_bytes": sum(row[2] for row in rows),
+             "retained_c_bytes": sum(row[3] for row in rows)}  # fmt: skip
+    return {
+        "kept_by_c": [
+            {"by": by, "type": type_, **dict.fromkeys(keys, 2),
+             "retained_bytes": go, "retained_c_bytes": c,
+             "example": "0xc000"}
+            for by, type_, go, c in rows
+        ],
+        "kept_by_c_total": {"known": known, "types": len(rows),
+                            "left_out": 0, **counts, **sizes},
+    }  # fmt: skip
+
+
 def native(*arenas, **fields):
     arenas = list(arenas) or [arena()]
     heap = {"name": "glibc", "version": "2.36", "checked": True,
             "arenas": len(arenas), **SIZES, "arena_list": arenas}  # fmt: skip
     found = {"allocators": [heap], "sizes": [], "types": [],
              "holders": [{"holder": "main.T.c", "blocks": 9,
-                          "bytes": 200 * KIB}], **fields}  # fmt: skip
+                          "bytes": 200 * KIB}], **kept(),
+             **fields}  # fmt: skip
     return limits.native(found) | {"nothing": None}
 
 
@@ -70,7 +89,8 @@ def test_a_missing_answer_is_said():
 
 
 def test_an_allocator_that_is_not_known():
-    found = {"allocators": [], "sizes": [], "types": [], "holders": []}
+    found = {"allocators": [], "sizes": [], "types": [], "holders": [],
+             **kept()}  # fmt: skip
     found = limits.native(found) | {"nothing": "no C allocator was found"}
     text = text_of(document(native=found, native_leaks=None))
     assert "No C allocator was found." in text
@@ -178,3 +198,25 @@ def test_nodes_of_c(make):
         False, True, False, True, False
     ]  # fmt: skip
     assert [n.get("cb", 0) for n in nodes] == [60, 30, 30, 30, 0]
+
+
+def test_kept_by_c():
+    rows = [("cgo.Handle", "*main.T", 7 * KIB, 2 * KIB),
+            ("runtime.Pinner", "main.B", 1 * KIB, 0)]  # fmt: skip
+    text = text_of(document(native=native(**kept(rows)), native_leaks=leaks()))
+    assert "Go objects kept for C: 4, 4 B; 10.0 KiB (2.0 KiB of it in" in text
+    assert "without the 4 references by cgo.Handle" in text
+    for word in "*main.T", "main.B", "9.0 KiB", "runtime.Pinner":
+        assert word in text
+    assert "does not find the table" not in text
+
+
+def test_nothing_is_kept_by_c():
+    text = text_of(document(native=native(), native_leaks=leaks()))
+    assert "kept for C" not in text
+
+
+def test_handles_that_are_not_known():
+    found = native(**kept(known=False))
+    text = text_of(document(native=found, native_leaks=leaks()))
+    assert "without symbols goref does not find the table of handles." in text

@@ -48,11 +48,12 @@ def run(options: Any) -> list[str]:
 
 def memory(scan: Scan, top: int | None) -> NativeReport:
     """The answer on arenas and blocks."""
-    found = scan.native()
+    found, kept = scan.native(), scan.kept_by_c()
     return NativeReport(
         tool_version=native.load().VERSION,
-        partial=partial.reasons(scan.info(), found),
+        partial=partial.reasons(scan.info(), kept),
         found=found,
+        kept=kept,
         by_type=_c_rows(scan, "type") if found.heaps else (),
         by_holder=_c_rows(scan, "holder") if found.heaps else (),
         top=top,

@@ -334,10 +334,10 @@ class _Answers:
         )
 
     def _native(self) -> Document | None:
-        """None: the program has no C memory."""
+        """None: the program has no C memory, and nothing is kept for C."""
         report = native_memory.memory(self.scan, None)
         found = report.found
-        if not found.heaps and not found.is_expected:
+        if not (found.heaps or found.is_expected or report.kept.references):
             return None
         return limits.native(self._known(report).document()) | {
             "nothing": None if found.heaps else nothing_line(found)

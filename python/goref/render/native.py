@@ -6,13 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from . import kept_by_c
 from .report import Report, fields_of, partial_lines
 from .style import title
 from .table import table
 from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
-    from .._goref import Native, NativeArena, NativeHeap, NativeLeaks
+    from .._goref import (
+        KeptByC,
+        Native,
+        NativeArena,
+        NativeHeap,
+        NativeLeaks,
+    )
     from .report import Document
 
 TOP = 8  # rows of each table as text
@@ -83,20 +90,25 @@ def overview_document(found: Native, leaks: NativeLeaks | None) -> Document:
 
 
 class NativeReport(Report):
-    """The memory of C: arenas, and blocks by size, type and holder.
+    """The memory of C: arenas, and blocks by size, type and holder; and what
+    is kept alive for C.
 
     by_type, by_holder: key, blocks and bytes, most bytes first.
     top: rows of each table; 0: all; None: all in JSON, 8 as text."""
 
     found: Native
+    kept: KeptByC
     by_type: Sequence[Row] = ()
     by_holder: Sequence[Row] = ()
     top: int | None = None
 
     def lines(self) -> list[str]:
         found = self.found
+        top = TOP if self.top is None else self.top
+        kept = kept_by_c.lines(kept_by_c.document(self.kept, top))
         if not found.heaps:
-            return [title(nothing_line(found)), *partial_lines(self.partial)]
+            nothing = title(nothing_line(found))
+            return [nothing, *partial_lines(self.partial), *kept]
         lines = []
         for heap in found.heaps:
             lines += self._heap_lines(heap)
@@ -110,7 +122,7 @@ class NativeReport(Report):
             ("holder", self.by_holder),
         ):
             lines += self._blocks(name, rows)
-        return lines
+        return lines + kept
 
     def _heap_lines(self, heap: NativeHeap) -> list[str]:
         total = heap.sum
@@ -208,6 +220,7 @@ class NativeReport(Report):
             ],
             "types": self._rows("type", self.by_type),
             "holders": self._rows("holder", self.by_holder),
+            **kept_by_c.document(self.kept, self.top),
         }
 
     def _rows(self, name: str, rows: Sequence[Row]) -> list[Document]:

@@ -233,7 +233,9 @@ def sites(document: Document, nrows: int) -> Document:
 def native(document: Document) -> Document:
     """C memory: the largest arenas, and the first rows of each table."""
     allocators: Any = document["allocators"]
-    tables: Any = {key: document[key] for key in ("sizes", "types", "holders")}
+    tables: Any = {
+        key: document[key] for key in ("sizes", "types", "holders", "kept_by_c")
+    }
     return {
         **document,
         "allocators": [

@@ -177,7 +177,9 @@ NATIVE = Verb(
     "Say what the memory of C is, and what of it nothing holds",
     """Prints the arenas of the C allocator: how much is in use, free, mapped and
 resident, and what malloc_trim(3) would give back; then the blocks in use by
-size, by type, and by what holds them.
+size, by type, and by what holds them; then the Go objects that a cgo.Handle or
+a runtime.Pinner keeps alive for C, and what would be garbage without these
+references.
 
 `native leaks' prints the blocks that nothing holds, in groups of one size and
 content. A block is held if a path leads to it from a reached object of Go, from

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory of C: arenas, blocks by holder and type, and blocks that nothing
-holds."""
+holds; and Go objects that are kept for C."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...render import kept_by_c
 from ...render.native import place
 from ...render.native_leaks import beside, content, text_of_words
 from ...render.units import counted, human_bytes
@@ -41,7 +42,7 @@ def native(document: Mapping[str, Any]) -> Element:
     if not found["allocators"]:
         line = found["nothing"]
         text_ = f"{line[:1].upper()}{line[1:]}."
-        return section("native", _TITLE, _LEAD, empty(text_))
+        return section("native", _TITLE, _LEAD, empty(text_), _kept(found))
     return section(
         "native",
         _TITLE,
@@ -59,6 +60,7 @@ def native(document: Mapping[str, Any]) -> Element:
         el("h3", None, "Blocks by type"),
         note("Only those that something holds."),
         _blocks(found, "type", "types"),
+        _kept(found),
     )
 
 
@@ -163,6 +165,42 @@ def _blocks(found: Mapping[str, Any], what: str, rows: str) -> Element:
     ]
     title = f"Blocks by {what}"
     return table(f"native-{rows}", title, columns, cells, found[f"n{rows}"])
+
+
+def _kept(found: Mapping[str, Any]) -> Sequence[Element]:
+    """Go objects that C keeps alive: what would be garbage otherwise."""
+    total = found["kept_by_c_total"]
+    unknown = [] if total["known"] else [note(f"{kept_by_c.UNKNOWN}.")]
+    if not total["references"]:
+        return unknown
+    columns = [
+        Column("Retained", True, hint="garbage without these references"),
+        Column("Of it in C", True, True),
+        Column("Own bytes", True, True),
+        Column("Objects", True),
+        Column("References", True, True, "handles, or pins"),
+        Column("Kept by"),
+        Column("Type", is_name=True),
+    ]
+    cells = [
+        (
+            bytes_(row["retained_bytes"] + row["retained_c_bytes"]),
+            bytes_(row["retained_c_bytes"]),
+            bytes_(row["bytes"]),
+            number(row["objects"]),
+            number(row["references"]),
+            text(row["by"]),
+            name(row["type"]),
+        )
+        for row in found["kept_by_c"]
+    ]
+    return [
+        el("h3", {"id": "kept-by-c"}, "Go objects kept for C"),
+        note(f"{kept_by_c.headline(found)}."),
+        *unknown,
+        table("native-kept", "Go objects kept for C", columns, cells,
+              total["types"]),
+    ]  # fmt: skip
 
 
 def _leaks(document: Mapping[str, Any]) -> Sequence[Element]:
