@@ -1297,8 +1297,8 @@ class KeptByC(NamedTuple):  # gr_kept_by_c
     """The Go objects that cgo.Handle and runtime.Pinner keep alive for C."""
 
     is_known: bool
-    """False: the program uses cgo.Handle, but neither symbols nor types tell
-    where its table is. What is pinned is known in any case."""
+    """False: the program uses cgo.Handle, but nothing tells where its table is,
+    or how it is read. What is pinned is known in any case."""
     references: int
     objects: int
     """Each once, whatever the groups."""

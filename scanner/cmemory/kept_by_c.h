@@ -31,8 +31,8 @@ struct gr_kept_by_c_group {
 
 /** The answer. It belongs to the caller. */
 struct gr_kept_by_c {
-	/** False: the program uses cgo.Handle, and where its table lies is not
-	 * known. */
+	/** False: the program uses cgo.Handle, and where its table lies or how it
+	 * is read is not known. */
 	bool is_known;
 	uint64_t references;
 	uint64_t objects, bytes; /**< Each once, whatever the groups. */

@@ -104,10 +104,11 @@ def test_saved_file(kept, variant, tmp_path):
     )
 
 
-def test_without_debug_information(kept):
-    """The symbols tell where the table is, and the types of the runtime how it
+@pytest.mark.parametrize("flavour", ["cgo-nodwarf", "cgo-stripped"])
+def test_without_debug_information(kept, flavour):
+    """Symbols or code tell where the table is, and types of the runtime how it
     is read. An object without a type of its own has none."""
-    target = kept(Variant("go1.27", "cgo-nodwarf"))
+    target = kept(Variant("go1.27", flavour))
     document = natives.native(target)
     found, expected = rows_of(document), told(target)
     view = expected.pop((PINNER, "main.view"))
@@ -117,8 +118,8 @@ def test_without_debug_information(kept):
     assert document["kept_by_c_total"]["known"]
 
 
-def test_stripped(kept):
-    """The table of handles is not found, which is said; pins are known."""
+def test_without_the_types_of_the_table(kept):
+    """The handles are not known, which is said; pins are."""
     target = kept(Variant("go1.24", "cgo-stripped"))
     document = natives.native(target)
     total = dict(document["kept_by_c_total"])
@@ -126,7 +127,7 @@ def test_stripped(kept):
     assert {by for by, _ in rows_of(document)} == {PINNER}
     assert {key: total[key] for key in sums(target)} == sums(target, [PINNER])
     text = run_cli([*natives.where(target), "native"]).stdout
-    assert "does not find the table of handles" in text
+    assert "cannot read the table of handles" in text
 
 
 def test_many(kept):

@@ -25,8 +25,8 @@ _HEAD = (
     "type",
 )
 UNKNOWN = (
-    "The program uses cgo.Handle, but without symbols goref does not find the "
-    "table of handles"
+    "The program uses cgo.Handle, but without debug information goref cannot "
+    "read the table of handles"
 )
 
 

@@ -482,6 +482,8 @@ struct gr_error *gr_search_layout(struct gr_runtime *rt,
 		err = gr_search_find_others(&s);
 	if (!err)
 		err = gr_search_find_pools(&s);
+	if (!err)
+		err = gr_search_find_handles(&s);
 	rt->gaps = gaps;
 	if (!err)
 		keep(&s, kept);

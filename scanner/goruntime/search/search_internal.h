@@ -107,6 +107,9 @@ struct gr_error *gr_search_find_itabs(struct gr_search *s) GR_MUST_CHECK;
 /** search_pools.c: add symbols for sync's lists of pools. */
 struct gr_error *gr_search_find_pools(struct gr_search *s) GR_MUST_CHECK;
 
+/** search_handles.c: add a symbol for the table of cgo.Handle. */
+struct gr_error *gr_search_find_handles(struct gr_search *s) GR_MUST_CHECK;
+
 /** search_texts.c: optional items: the version, wait reasons, whether the
  * collector is marking, the frame of reflect's calls. */
 struct gr_error *gr_search_find_others(struct gr_search *s) GR_MUST_CHECK;
