@@ -7,6 +7,7 @@ import pytest
 import mutate
 import mutate_kept
 import natives
+from asking import run_goref
 from natives import CENTRAL
 from reports import embedded, write
 from session import run_cli
@@ -214,3 +215,18 @@ def test_damage(kept, variant, tmp_path):
             fewer += total["references"] < whole
             assert total["references"] <= 20 * whole, answer
     assert answers > MUTANTS / 2 and fewer > MUTANTS / 20
+
+
+def test_interrupted(kept):
+    """Ctrl-C ends the verb, which looks for it often enough."""
+    target = kept(args=[str(MANY)])
+    words = ["core", target.exe, target.core, "native", "--json"]
+    whole = run_goref(*words, max_seconds=mutate.MAX_SECONDS)
+    assert whole.returncode == 0 and whole.looks > 5
+    # How often it looks differs from one run to the next.
+    for look in range(1, whole.looks // 2 + 1):
+        done = run_goref(
+            *words, max_seconds=mutate.MAX_SECONDS, interrupt_at=look
+        )
+        assert done.returncode == 1, done
+        assert done.stderr == "goref: interrupted\n"
