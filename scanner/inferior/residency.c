@@ -1,35 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inferior/residency.h"
+#include "inferior/residency_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "inferior/image_internal.h"
-
-enum { PAGEMAP_ENTRIES = 4096, SCAN_REGIONS = 512 };
-
-#define PAGEMAP_PRESENT (UINT64_C(1) << 63)
-#define PAGEMAP_FILE (UINT64_C(1) << 61) /* of a file, or shared */
-
-/* PAGEMAP_SCAN of linux/fs.h, which older headers lack (kernel 6.7). */
-#define SCAN_FILE (UINT64_C(1) << 2)
-#define SCAN_PRESENT (UINT64_C(1) << 3)
-#define SCAN_ZERO (UINT64_C(1) << 5)
-
-struct scan_region {
-	uint64_t start, end, categories;
-};
-
-struct scan_args {
-	uint64_t size, flags, start, end, walk_end, regions, nregions;
-	uint64_t max_pages, inverted, mask, any_of_mask, return_mask;
-};
-
-#define SCAN_IOCTL _IOWR('f', 16, struct scan_args)
 
 void gr_residency_deinit(struct gr_residency *r)
 {
@@ -37,8 +14,8 @@ void gr_residency_deinit(struct gr_residency *r)
 	gr_resident_vector_deinit(&r->ranges);
 }
 
-/* Append a range, or join it with the one before. */
-static struct gr_error *add(struct gr_residency *r, struct gr_resident range)
+struct gr_error *gr_residency_add(struct gr_residency *r,
+				  struct gr_resident range)
 {
 	struct gr_resident *last =
 		r->ranges.size ? &r->ranges.data[r->ranges.size - 1] : NULL;
@@ -51,213 +28,6 @@ static struct gr_error *add(struct gr_residency *r, struct gr_resident range)
 		return NULL;
 	}
 	return gr_resident_vector_append(&r->ranges, range) ? NULL : &gr_enomem;
-}
-
-// ------------------------------------------------------------------- process
-
-/** The files of /proc/PID. Each is of the memory that the process had when the
- * file was opened. */
-struct process {
-	const struct gr_target *target;
-	FILE *smaps;
-	int pagemap; /**< Opened first and asked last: see check_alive(). */
-	bool has_no_scan;   /**< The kernel has no PAGEMAP_SCAN. */
-	uint64_t rss_bytes; /**< The sum of smaps. */
-	uint64_t found_bytes;
-};
-
-static void process_deinit(struct process *p)
-{
-	if (p->smaps)
-		fclose(p->smaps);
-	if (p->pagemap >= 0)
-		close(p->pagemap);
-}
-
-static struct gr_error *process_open(struct process *p)
-{
-	int32_t pid = gr_target_memory_pid(p->target);
-	char name[32];
-
-	snprintf(name, sizeof(name), "/proc/%d/pagemap", pid);
-	p->pagemap = open(name, O_RDONLY | O_CLOEXEC);
-	if (p->pagemap >= 0) {
-		snprintf(name, sizeof(name), "/proc/%d/smaps", pid);
-		p->smaps = fopen(name, "re");
-	}
-	return p->smaps ? NULL :
-			  gr_error_format(GR_ERROR_IO, "cannot open %s: %s",
-					  name, strerror(errno));
-}
-
-/* The process has died, or begun another program. */
-static struct gr_error *error_ended(const struct process *p)
-{
-	return gr_error_format(GR_ERROR_IO,
-			       "process %d has ended: its pages are not there",
-			       p->target->pid);
-}
-
-/* Fail if the memory for which pagemap was opened is gone. smaps then ends
- * early or fails half way, and PAGEMAP_SCAN finds no page and says that it has
- * looked at all of them. Only a read of pagemap tells (fs/proc/task_mmu.c:
- * pagemap_read). If the memory is still there, all that was read before is
- * whole. */
-static struct gr_error *check_alive(const struct process *p)
-{
-	uint64_t entry;
-
-	return pread(p->pagemap, &entry, sizeof(entry), 0) == sizeof(entry) ?
-		       NULL :
-		       error_ended(p);
-}
-
-/* The resident bytes of each mapping, from smaps. */
-static struct gr_error *read_smaps(struct process *p, struct gr_residency *r,
-				   uint64_t *rss_bytes)
-{
-	_cleanup_free_ char *line = NULL;
-	size_t capacity = 0, at = 0;
-	uint64_t start, end, kb;
-	struct gr_error *err = NULL;
-
-	while (!err && getline(&line, &capacity, p->smaps) > 0) {
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " ", &start, &end) ==
-		    2) {
-			while (at < r->mappings.list.size &&
-			       r->mappings.list.data[at].start < start)
-				at++;
-			err = gr_source_poll(p->target);
-		} else if (sscanf(line, "Rss: %" SCNu64 " kB", &kb) == 1 &&
-			   at < r->mappings.list.size) {
-			rss_bytes[at] = kb * 1024;
-			p->rss_bytes += kb * 1024;
-		} else if (sscanf(line, "Swap: %" SCNu64 " kB", &kb) == 1) {
-			r->swapped_bytes += kb * 1024;
-		}
-	}
-	return err || !ferror(p->smaps) ? err : error_ended(p);
-}
-
-/* Add the resident pages of a mapping: newer kernels tell them by ranges, and
- * leave out those of zeros, which do not count. What an older kernel answers, it
- * answers to the first question. */
-static struct gr_error *scan_mapping(struct process *p, uint32_t mapping,
-				     uint64_t start, uint64_t end,
-				     struct gr_residency *r)
-{
-	struct scan_region regions[SCAN_REGIONS];
-	struct gr_error *err = NULL;
-
-	while (!err && start < end) {
-		struct scan_args args = {
-			.size = sizeof(args),
-			.start = start,
-			.end = end,
-			.regions = (uintptr_t)regions,
-			.nregions = SCAN_REGIONS,
-			.inverted = SCAN_ZERO,
-			.mask = SCAN_PRESENT | SCAN_ZERO,
-			.return_mask = SCAN_FILE,
-		};
-		int n = ioctl(p->pagemap, SCAN_IOCTL, &args);
-
-		if (n < 0 && !p->found_bytes) {
-			p->has_no_scan = true;
-			return NULL;
-		}
-		if (n < 0 || args.walk_end <= start)
-			return error_ended(p);
-		for (int i = 0; !err && i < n; i++) {
-			p->found_bytes += regions[i].end - regions[i].start;
-			err = add(r, (struct gr_resident){
-					     .start = regions[i].start,
-					     .end = regions[i].end,
-					     .mapping = mapping,
-					     .is_anonymous =
-						     !(regions[i].categories &
-						       SCAN_FILE) });
-		}
-		start = args.walk_end;
-		if (!err)
-			err = gr_source_poll(p->target);
-	}
-	return err;
-}
-
-static struct gr_error *read_pagemap(struct process *p, uint32_t mapping,
-				     uint64_t start, uint64_t end,
-				     struct gr_residency *r)
-{
-	_cleanup_free_ uint64_t *entries = calloc(PAGEMAP_ENTRIES, 8);
-	struct gr_error *err = NULL;
-
-	if (!entries)
-		return &gr_enomem;
-	while (!err && start < end) {
-		uint64_t n = (end - start) / GR_PAGE_BYTES;
-
-		if (n > PAGEMAP_ENTRIES)
-			n = PAGEMAP_ENTRIES;
-		ssize_t got = pread(p->pagemap, entries, n * 8,
-				    start / GR_PAGE_BYTES * 8);
-		if (got < 8)
-			return error_ended(p);
-		n = got / 8;
-		for (uint64_t i = 0; !err && i < n; i++) {
-			uint64_t page = start + i * GR_PAGE_BYTES;
-
-			if (!(entries[i] & PAGEMAP_PRESENT))
-				continue;
-			p->found_bytes += GR_PAGE_BYTES;
-			err = add(r, (struct gr_resident){
-					     .start = page,
-					     .end = page + GR_PAGE_BYTES,
-					     .mapping = mapping,
-					     .is_anonymous = !(entries[i] &
-							       PAGEMAP_FILE) });
-		}
-		start += n * GR_PAGE_BYTES;
-		if (!err)
-			err = gr_source_poll(p->target);
-	}
-	return err;
-}
-
-static struct gr_error *read_process(const struct gr_image *image,
-				     struct gr_residency *r)
-{
-	_cleanup_(process_deinit) struct process p = { .target = image->target,
-						       .pagemap = -1 };
-	struct gr_error *err = process_open(&p);
-
-	if (!err)
-		err = gr_mappings_add_process(&r->mappings,
-					      gr_target_memory_pid(p.target));
-	if (err)
-		return err;
-	size_t n = r->mappings.list.size;
-	_cleanup_free_ uint64_t *rss_bytes = calloc(n + 1, sizeof(*rss_bytes));
-	if (!rss_bytes)
-		return &gr_enomem;
-	err = read_smaps(&p, r, rss_bytes);
-	for (size_t i = 0; !err && i < n; i++) {
-		const struct gr_mapping *m = &r->mappings.list.data[i];
-
-		// Most of the address space is reserved only.
-		if (!rss_bytes[i])
-			continue;
-		if (!p.has_no_scan)
-			err = scan_mapping(&p, i, m->start, m->end, r);
-		if (!err && p.has_no_scan)
-			err = read_pagemap(&p, i, m->start, m->end, r);
-	}
-	if (!err)
-		err = check_alive(&p);
-	// Older kernels do not tell the pages of zeros.
-	r->kind = p.found_bytes == p.rss_bytes ? GR_RESIDENCY_EXACT :
-						 GR_RESIDENCY_ANONYMOUS;
-	return err;
 }
 
 // ---------------------------------------------------------------------- core
@@ -304,7 +74,7 @@ static struct gr_error *add_pages(struct reader *r, struct gr_resident range,
 			range.end = end;
 		uint64_t bytes = range.end - range.start;
 		range.is_zeros = !data[0] && !memcmp(data, data + 1, bytes - 1);
-		err = add(r->residency, range);
+		err = gr_residency_add(r->residency, range);
 		if (!err && range.start % POLL_BYTES == 0)
 			err = gr_source_poll(r->image->target);
 		data += bytes;
@@ -322,7 +92,9 @@ static struct gr_error *add_part(struct reader *r, struct gr_resident range,
 	if (r->with_zeros && !is_hole)
 		return add_pages(r, range, r->image->core.elf.file.data + off);
 	range.is_zeros = is_hole;
-	return !is_hole || r->with_zeros ? add(r->residency, range) : NULL;
+	return !is_hole || r->with_zeros ?
+		       gr_residency_add(r->residency, range) :
+		       NULL;
 }
 
 /* The next bytes of the file from @p at on, before @p end, that are in no hole. A
@@ -471,19 +243,20 @@ static struct gr_error *read_all(const struct gr_image *image,
 	case GR_TARGET_CORE:
 		return read_core(image, with_unknown, ret);
 	case GR_TARGET_NATIVE:
-		return read_process(image, ret);
+		return gr_residency_read_process(image, ret);
+	case GR_TARGET_SNAPSHOT:
+		return gr_residency_read_snapshot(image, ret);
 	case GR_TARGET_SAVED:
 		if (image->target->saved->has_residency)
 			return copy_residency(&image->target->saved->residency,
 					      ret);
 		break;
-	case GR_TARGET_SNAPSHOT:
 	case GR_TARGET_REMOTE:
 		break;
 	}
 	return gr_error_format(GR_ERROR_ARGUMENT,
 			       "resident pages need a local process or a core, "
-			       "not a snapshot or a remote process");
+			       "not a remote process");
 }
 
 struct gr_error *gr_residency_read(const struct gr_image *image,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * residency: which pages of the target are in memory. The kernel says exactly
- * which pages of a process are (/proc/PID/smaps and pagemap). A core of the
- * kernel tells its anonymous pages, which the file has; other cores have all
- * pages.
+ * which pages of a process are (/proc/PID/smaps and pagemap). A fork has the
+ * anonymous pages that its process had; those of files, the process has. A core
+ * of the kernel tells its anonymous pages, which the file has; other cores have
+ * all pages.
  */
 #ifndef GR_RESIDENCY_H
 #define GR_RESIDENCY_H

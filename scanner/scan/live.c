@@ -145,7 +145,7 @@ static struct gr_error *plan_native(struct gr_stop *stop)
 			      &stop->pages.arenas);
 }
 
-/* A snapshot does not know it, which matters only to those who ask for it. */
+/* A target that does not tell matters only to those who ask for it. */
 static struct gr_error *read_residency(struct gr_scan *scan)
 {
 	enum gr_scan_extent extent = scan->opening.extent;

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from session import run_cli
 from toolchains import Variant, cache_dir
 
 CENTRAL = Variant("go1.24", "cgo")
+SNAPSHOT = "snapshot"
 # Blocks that a program does not know: libc's of each thread, of open files and
 # of libraries. A plain walk of the heaps counts 12 with twelve threads.
 OTHER_BLOCKS = 32
@@ -26,7 +28,13 @@ def where(target):
     """The words that open a target on the command line."""
     if target.core:
         return ["core", target.exe, target.core]
-    return ["attach", target.process.pid]
+    snapshot = ["--snapshot"] if target.kind == SNAPSHOT else []
+    return ["attach", *snapshot, target.process.pid]
+
+
+def snapshot_of(target):
+    """The same process, of which a fork is read."""
+    return replace(target, kind=SNAPSHOT)
 
 
 def asked(target, *words, status=0):
@@ -68,7 +76,7 @@ def opened():
     if how == "core":
         exe, core = words
         return goref.core(core, exe)
-    return goref.attach(int(words[0]))
+    return goref.attach(int(words[-1]), snapshot=len(words) > 1)
 
 def is_c(thing):
     return getattr(thing, "kind", None) == "c"
@@ -125,12 +133,11 @@ def retained(target, addresses):
 
 
 @functools.cache
-def library():
-    """A shared library with the variable `held_by_library'."""
+def compiled(name, text):
+    """The path of a shared library."""
     compiler = shutil.which("cc") or pytest.skip("no C compiler")
-    text = "void *held_by_library;\n"
     key = hashlib.sha256(text.encode()).hexdigest()[:16]
-    path = cache_dir() / f"library-{key}.so"
+    path = cache_dir() / f"{name}-{key}.so"
     if not path.exists():
         made = path.with_name(f"{path.name}.{os.getpid()}")
         subprocess.run(
@@ -141,3 +148,8 @@ def library():
         )
         made.replace(path)
     return path
+
+
+def library():
+    """A shared library with the variable `held_by_library'."""
+    return compiled("library", "void *held_by_library;\n")

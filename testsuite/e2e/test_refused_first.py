@@ -105,7 +105,6 @@ ONLY_OUTSIDE_GDB = [
     ("why", "no ADDRESS", USAGE),
     ("goroutine", "no ID", USAGE),
     ("profile", "no PROFILE given", USAGE),
-    ("--snapshot rss", "pages of a snapshot", USAGE),
     ("report FILE FILE", "one FILE, not", USAGE),
     ("report NOWHERE", "cannot write", FAILED),
 ]

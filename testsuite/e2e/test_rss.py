@@ -518,8 +518,13 @@ def test_damaged_page_bits(farm, tmp_path, damage):
         assert document["go"]["scavengeable_bytes"] == 0
 
 
-def test_snapshot_does_not_tell(resident):
+def test_snapshot(resident):
+    """A fork has the anonymous pages, and the process those of files."""
     process = resident(CENTRAL)
-    done = run_cli(["attach", process.pid, "--snapshot", "rss"])
-    assert done.returncode == 2
-    assert "pages of a snapshot" in done.stderr.splitlines()[-1]
+    plain = run_cli(["attach", process.pid, "rss", "--json"])
+    done = run_cli(["attach", process.pid, "--snapshot", "rss", "--json"])
+    assert done.returncode == plain.returncode == 0, done.stderr
+    found, of_process = json.loads(done.stdout), json.loads(plain.stdout)
+    assert found["residency"] == of_process["residency"]
+    for key in "total_bytes", "anonymous_bytes":
+        assert abs(found[key] - of_process[key]) <= of_process[key] // 50

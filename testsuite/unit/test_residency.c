@@ -136,6 +136,33 @@ TEST(each_page)
 			i % 3 == 0 && i / 3 < TOUCHED);
 }
 
+/* A fork has the anonymous pages of its process; that of a file, here the code of
+ * this test, the process has. */
+TEST(each_page_of_a_snapshot)
+{
+	_cleanup_(gr_cleanup_looked) struct looked *looked = looked_create(-1);
+	const struct gr_resident_vector *ranges = &looked->residency.ranges;
+	const uint8_t *code = (const uint8_t *)test_each_page;
+
+	looked->target.kind = GR_TARGET_SNAPSHOT;
+	looked->target.copy_pid = looked->pid;
+	looked->target.pid = getpid();
+	assert_null(gr_residency_read(looked->image, &looked->residency));
+	for (size_t i = 0; i < PAGES; i++)
+		assert_int_equal(
+			is_resident(&looked->residency,
+				    (uintptr_t)looked->area + i * PAGE),
+			i % 3 == 0 && i / 3 < TOUCHED);
+	assert_true(is_resident(&looked->residency, (uintptr_t)code));
+	for (size_t i = 1; i < ranges->size; i++)
+		assert_true(ranges->data[i - 1].end <= ranges->data[i].start);
+	// If the process ends, the pages of files are not known.
+	looked->target.pid = INT32_MAX;
+	gr_residency_deinit(&looked->residency);
+	assert_fails(gr_residency_read(looked->image, &looked->residency),
+		     GR_ERROR_IO, "cannot open");
+}
+
 /** When it ends. */
 struct end_case {
 	const char *name;
@@ -226,6 +253,12 @@ TEST_F(each_page_on_an_old_kernel)
 {
 	pretend_kernel();
 	test_each_page();
+}
+
+TEST_F(each_page_of_a_snapshot_on_an_old_kernel)
+{
+	pretend_kernel();
+	test_each_page_of_a_snapshot();
 }
 
 TEST_F(ends_anywhere_on_an_old_kernel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import args, native, partial
+from .. import native, partial
 from ..render.rss import RssReport
 from ..session import running
 from .base import answer_report
@@ -13,14 +13,6 @@ from .base import answer_report
 
 def extent(_options: Any) -> str:
     return "residency"
-
-
-def check(options: Any) -> None:
-    if getattr(options, "snapshot", False):
-        raise args.UsageError(
-            "the pages of a snapshot are not the process's: leave out "
-            "--snapshot"
-        )
 
 
 def run(options: Any) -> list[str]:
