@@ -136,7 +136,7 @@ struct gr_error *put_words(struct gr_scan *scan, const char *text)
 		err = text ? put_one(&naming, text) :
 			     gr_for_each_edge(scan->stop.heap,
 					      &scan->stop.roots, &naming.m,
-					      put_edges, &naming);
+					      put_edges, NULL, &naming);
 	gr_marking_deinit(&naming.m);
 	return gr_sigbus_guard_end(&guard, err);
 }

@@ -1188,6 +1188,10 @@ class NativeArena(NamedTuple):  # gr_native_arena
     """The counters of the allocator agree with what was found."""
     reason: str | None
     """Why they do not, as the rest of a sentence."""
+    counted_bytes: _Known | None
+    """The allocator's own count, to be compared with mapped_bytes."""
+    counted_blocks: _Known | None
+    """The same for in_use_blocks; only for kind "mmap"."""
     in_use_blocks: int
     in_use_bytes: int
     free_blocks: int
@@ -2058,6 +2062,36 @@ class FreeSlot(NamedTuple):  # gr_free_slot
     held_by: _Addr | None
     """The base of the object that it lies in; None: a root."""
 
+class ArenaVerdict(NamedTuple):  # gr_arena_verdict
+    """An arena of a C allocator, compared with its counters."""
+
+    arena: NativeArena
+    reached_blocks: int
+    """Those that something holds; 0 if the arena is not checked."""
+    reached_bytes: int
+    explanation: str | None
+    """Why an arena may not be checked; None: it is, or there is no reason."""
+
+class AllocatorVerdict(NamedTuple):  # gr_allocator_verdict
+    """A C allocator, compared with its counters."""
+
+    name: str
+    version: str
+    """"" if it is not known."""
+    is_checked: bool
+    arenas: tuple[ArenaVerdict, ...]  # arenas[narenas]
+
+class NativeVerdict(NamedTuple):  # gr_native_verdict
+    """The memory of C, compared with what its allocators count."""
+
+    allocators: tuple[AllocatorVerdict, ...]  # allocators[nallocators]
+    free_pointers: int
+    """Pointers of reached Go memory to free memory of C."""
+    free_words: int
+    """Words of C's variables that lead there; they may be no pointers."""
+    unexplained: int
+    """Arenas that are not checked for no known reason."""
+
 class Verdict(NamedTuple):  # gr_verdict
     """A walk compared with the allocator's own books."""
 
@@ -2083,6 +2117,7 @@ class Verdict(NamedTuple):  # gr_verdict
     """The span classes in which allocated and reached differ."""
     differences: tuple[Difference, ...]
     """The first, by address."""
+    native: NativeVerdict
     unexplained: int
     """0: everything is accounted for."""
     gaps: Gaps

@@ -61,6 +61,8 @@ static struct gr_error *fill_heap(struct gr_stop *stop,
 		.arenas = calloc((size_t)allocator->narenas + 1,
 				 sizeof(*ret->arenas)),
 		.narenas = allocator->narenas,
+		.sum = { .counted_bytes = UINT64_MAX,
+			 .counted_blocks = UINT64_MAX },
 	};
 	if (!ret->arenas)
 		return &gr_enomem;

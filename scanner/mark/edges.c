@@ -33,8 +33,11 @@ static struct gr_error *add_block(struct sweep *s, const struct gr_edge *edge)
 	uint32_t block = blocks ? gr_blocks_find(blocks, edge->value) :
 				  GR_BLOCK_NONE;
 
-	if (block == GR_BLOCK_NONE)
+	if (block == GR_BLOCK_NONE) {
+		if (s->source->emit_other)
+			s->source->emit_other(s->ctx, edge);
 		return NULL;
+	}
 	s->edges[s->count] = *edge;
 	s->edges[s->count].to = GR_OBJ_NONE;
 	s->edges[s->count++].block = block;
@@ -288,10 +291,11 @@ struct gr_error *gr_edges_of_roots(const struct gr_edge_source *source,
 	return err;
 }
 
-struct gr_error *gr_for_each_edge(const struct gr_heap *heap,
-				  const struct gr_roots *roots,
-				  const struct gr_marking *marking,
-				  gr_edges_emit emit, void *ctx)
+struct gr_error *
+gr_for_each_edge(const struct gr_heap *heap, const struct gr_roots *roots,
+		 const struct gr_marking *marking, gr_edges_emit emit,
+		 void (*emit_other)(void *ctx, const struct gr_edge *edge),
+		 void *ctx)
 {
 	_cleanup_free_ uint64_t *words = NULL;
 	_cleanup_free_ uint64_t *reached =
@@ -302,6 +306,7 @@ struct gr_error *gr_for_each_edge(const struct gr_heap *heap,
 		.roots = roots,
 		.words = words,
 		.objects = marking ? reached : heap->allocated,
+		.emit_other = emit_other,
 		.poll = heap->rt->poll,
 		.poll_ctx = heap->rt->poll_ctx,
 	};

@@ -49,6 +49,9 @@ struct gr_edge_source {
 	const uint64_t *objects;
 	/** NULL: only edges to objects. */
 	struct gr_blocks *blocks;
+	/** NULL, or called for each pointer that leads neither to an object nor
+	 * to a block; its to and block mean nothing. */
+	void (*emit_other)(void *ctx, const struct gr_edge *edge);
 
 	/** Asked every few thousand words; an error ends the enumeration. */
 	struct gr_error *(*poll)(void *ctx);
@@ -108,10 +111,12 @@ struct gr_error *gr_edges_of_roots(const struct gr_edge_source *source,
 
 /** Edges of all spans and of the roots, with fresh pointer bits. With a @p
  * marking, only those out of objects that it has reached; with NULL, out of all
- * allocated objects. The runtime is polled. */
-struct gr_error *gr_for_each_edge(const struct gr_heap *heap,
-				  const struct gr_roots *roots,
-				  const struct gr_marking *marking,
-				  gr_edges_emit emit, void *ctx) GR_MUST_CHECK;
+ * allocated objects. emit_other, which may be NULL, is that of a gr_edge_source.
+ * The runtime is polled. */
+struct gr_error *
+gr_for_each_edge(const struct gr_heap *heap, const struct gr_roots *roots,
+		 const struct gr_marking *marking, gr_edges_emit emit,
+		 void (*emit_other)(void *ctx, const struct gr_edge *edge),
+		 void *ctx) GR_MUST_CHECK;
 
 #endif /* GR_EDGES_H */

@@ -12,6 +12,7 @@
 
 enum {
 	/* malloc_state */
+	GR_GLIBC_MUTEX = 0,
 	GR_GLIBC_FASTBINS = 16,
 	GR_GLIBC_NFASTBINS = 10,
 	GR_GLIBC_TOP = 96,
@@ -89,12 +90,28 @@ gr_glibc_region_at(const struct gr_glibc *g, uint64_t addr)
 }
 
 /** Note why an arena is not checked; the first reason stays. */
+static inline void gr_glibc_doubt(struct gr_native_arena *arena,
+				  enum gr_native_doubt doubt,
+				  const char *reason)
+{
+	arena->is_checked = false;
+	if (arena->reason)
+		return;
+	arena->doubt = doubt;
+	arena->reason = reason;
+}
+
+/** Note that an arena is damaged, as it seems. */
 static inline void gr_glibc_fail(struct gr_native_arena *arena,
 				 const char *reason)
 {
-	arena->is_checked = false;
-	if (!arena->reason)
-		arena->reason = reason;
+	gr_glibc_doubt(arena, GR_DOUBT_DAMAGE, reason);
+}
+
+/** Note that memory of an arena is not at hand. */
+static inline void gr_glibc_miss(struct gr_native_arena *arena)
+{
+	gr_glibc_doubt(arena, GR_DOUBT_MISSING, "its memory is missing");
 }
 
 /** Append an arena. */

@@ -246,7 +246,7 @@ static struct gr_error *step(struct walk *w, uint64_t *at)
 
 	*at = w->region->end;
 	if (!gr_view_word(&w->g->r->view, here + GR_CHUNK_SIZE, &head)) {
-		gr_glibc_fail(w->arena, "its memory is missing");
+		gr_glibc_miss(w->arena);
 		return NULL;
 	}
 	if (is_fence(head) && here != w->region->top)

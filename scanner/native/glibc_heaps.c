@@ -43,9 +43,13 @@ static uint64_t align_chunk(uint64_t addr)
 struct gr_error *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
 				    const char *kind)
 {
-	const struct gr_native_arena arena = { .addr = addr,
-					       .kind = kind,
-					       .is_checked = true };
+	const struct gr_native_arena arena = {
+		.addr = addr,
+		.kind = kind,
+		.is_checked = true,
+		.counted_bytes = UINT64_MAX,
+		.counted_blocks = UINT64_MAX,
+	};
 
 	return gr_runtime_append(g->r->spec->rt, gr_native_arena_vector,
 				 &g->r->native->arenas, arena);
@@ -153,7 +157,7 @@ static struct gr_error *add_main(struct gr_glibc *g,
 		return NULL;
 	if (!start || !gr_view_word(&g->r->view, top + GR_CHUNK_SIZE, &size) ||
 	    (size &= ~(uint64_t)GR_CHUNK_FLAGS) > (UINT64_C(1) << 46)) {
-		gr_glibc_fail(arena, "its memory is missing");
+		gr_glibc_miss(arena);
 		return NULL;
 	}
 	return add_region(g, arena,
@@ -176,7 +180,7 @@ static struct gr_error *add_arena(struct gr_glibc *g, uint64_t addr)
 		return err;
 	struct gr_native_arena *arena = &arenas->data[arenas->size - 1];
 	if (!gr_view_word(view, addr + GR_GLIBC_TOP, &top)) {
-		gr_glibc_fail(arena, "its memory is missing");
+		gr_glibc_miss(arena);
 		return NULL;
 	}
 	return is_main ? add_main(g, arena, top) : add_heaps(g, arena, top);
@@ -186,13 +190,21 @@ static struct gr_error *add_arena(struct gr_glibc *g, uint64_t addr)
 static void check(struct gr_glibc *g, uint32_t first)
 {
 	struct gr_native_arena_vector *arenas = &g->r->native->arenas;
+	struct gr_view *view = &g->r->view;
 
 	for (size_t i = first; i < arenas->size; i++) {
 		struct gr_native_arena *arena = &arenas->data[i];
+		uint64_t counted, lock;
 
-		if (arena->is_checked &&
-		    !gr_view_has(&g->r->view, arena->addr + GR_GLIBC_SYSTEM_MEM,
-				 arena->mapped_bytes))
+		// The lock is the lower half of the word.
+		if (gr_view_word(view, arena->addr + GR_GLIBC_MUTEX, &lock))
+			arena->is_locked = (uint32_t)lock;
+		if (gr_view_word(view, arena->addr + GR_GLIBC_SYSTEM_MEM,
+				 &counted))
+			arena->counted_bytes = counted;
+		if (arena->counted_bytes == UINT64_MAX)
+			gr_glibc_miss(arena);
+		else if (arena->counted_bytes != arena->mapped_bytes)
 			gr_glibc_fail(arena,
 				      "it counts other memory than was found");
 	}

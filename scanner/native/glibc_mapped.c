@@ -212,8 +212,13 @@ struct gr_error *gr_glibc_find_mapped(struct gr_glibc *g)
 	if (err)
 		return err;
 	struct gr_native_arena *arena = &g->r->native->arenas.data[s.arena];
+	if (g->has_par) {
+		arena->counted_blocks = g->mapped_count;
+		arena->counted_bytes = g->mapped_bytes;
+	}
 	if (!g->has_par)
-		gr_glibc_fail(arena, "nothing tells how many blocks it has");
+		gr_glibc_doubt(arena, GR_DOUBT_UNCOUNTED,
+			       "nothing tells how many blocks it has");
 	else if (arena->in_use_blocks != g->mapped_count ||
 		 arena->mapped_bytes != g->mapped_bytes)
 		gr_glibc_fail(arena,

@@ -66,6 +66,23 @@ gr_native_memory_at(const struct gr_native *native, uint64_t addr)
 							       NULL;
 }
 
+bool gr_native_is_free(const struct gr_native *native, uint64_t addr)
+{
+	const struct gr_blocks *blocks = &native->blocks;
+	const struct gr_native_range *range = gr_native_memory_at(native, addr);
+
+	if (!range || !native->arenas.data[range->arena].is_checked)
+		return false;
+	uint32_t next = gr_blocks_from(blocks, addr);
+	const struct gr_block *list = blocks->list.data;
+
+	if (next < blocks->list.size &&
+	    list[next].addr - addr <= 2 * GR_WORD_BYTES)
+		return false;
+	return !next || addr - list[next - 1].addr >
+				gr_block_usable_bytes(&list[next - 1]);
+}
+
 const struct gr_mapping *
 gr_native_mapping_at(const struct gr_residency *residency, uint64_t addr)
 {

@@ -25,6 +25,14 @@ struct gr_native_range {
 };
 GR_VECTOR(gr_native_range_vector, struct gr_native_range);
 
+/** Why an arena is not checked. */
+enum gr_native_doubt {
+	GR_DOUBT_NONE,
+	GR_DOUBT_DAMAGE,    /**< Its structures contradict each other. */
+	GR_DOUBT_MISSING,   /**< A part of its memory is not at hand. */
+	GR_DOUBT_UNCOUNTED, /**< No counter of the allocator was found. */
+};
+
 /** An arena of an allocator. Bytes are those of the allocator, headers
  * included; in_use_bytes + free_bytes + other_bytes == mapped_bytes. */
 struct gr_native_arena {
@@ -33,6 +41,13 @@ struct gr_native_arena {
 	bool is_checked;
 	/** Why it is not checked, as the rest of a sentence; or NULL. */
 	const char *reason;
+	enum gr_native_doubt doubt;
+	/** A thread has its lock, and may be changing it. */
+	bool is_locked;
+	/** The allocator's own counts, to be compared with mapped_bytes, and
+	 * with in_use_blocks if blocks are mapped one by one. UINT64_MAX: not
+	 * known. */
+	uint64_t counted_bytes, counted_blocks;
 	uint64_t in_use_blocks, in_use_bytes;
 	/** Free memory, that of the caches of threads included. */
 	uint64_t free_blocks, free_bytes;
@@ -62,6 +77,9 @@ struct gr_native {
 	/** A file with code beside the executable is mapped, or an allocator
 	 * was found. */
 	bool is_expected;
+	/** A thread was in the code of an allocator when the program was
+	 * stopped (native/motion.h). */
+	bool is_in_motion;
 	struct gr_native_allocator_vector allocators;
 	struct gr_native_arena_vector arenas;
 	/** The memory of all arenas, by address, without overlaps. */
@@ -113,6 +131,13 @@ static inline bool gr_native_may_hold(const struct gr_mapping *m)
 {
 	return m->flags & PF_W || (!m->path && m->flags & PF_R);
 }
+
+/**
+ * Does @p addr lead to memory of a checked arena that no block has? The headers
+ * of blocks, and the first byte behind one, are no such memory. Addresses of
+ * the allocator's own structures may be.
+ */
+bool gr_native_is_free(const struct gr_native *native, uint64_t addr);
 
 /** A mapping that holds @p addr, or NULL. */
 const struct gr_mapping *

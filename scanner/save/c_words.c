@@ -17,7 +17,9 @@
 struct words {
 	struct gr_runtime *rt;
 	struct gr_blocks *blocks;
+	const struct gr_native *native;
 	struct gr_view view;
+	bool with_free; /* words that lead to free memory, too */
 	bool has_names; /* words of data have names of variables */
 };
 
@@ -48,7 +50,9 @@ static struct gr_error *note_range(struct words *w, uint64_t start,
 			uint64_t word =
 				gr_load_u64(piece.host + i * GR_WORD_BYTES);
 
-			if (gr_blocks_find(w->blocks, word) != GR_BLOCK_NONE)
+			if (gr_blocks_find(w->blocks, word) != GR_BLOCK_NONE ||
+			    (w->with_free &&
+			     gr_native_is_free(w->native, word)))
 				err = note_word(
 					w, piece.start + i * GR_WORD_BYTES,
 					piece.start + i * GR_WORD_BYTES);
@@ -134,9 +138,10 @@ static struct gr_error *note_roots(struct words *w, struct gr_stop *stop)
 		err = gr_c_roots_find(&spec, &roots);
 	for (size_t i = 0; !err && i < roots.size; i++) {
 		w->has_names = roots.data[i].kind == GR_C_ROOT_DATA;
+		w->with_free = w->has_names;
 		err = note_range(w, roots.data[i].start, roots.data[i].end);
 	}
-	w->has_names = false;
+	w->with_free = w->has_names = false;
 	return err;
 }
 
@@ -145,11 +150,14 @@ struct gr_error *gr_save_note_c_words(struct gr_stop *stop)
 	struct gr_native *native;
 	struct gr_error *err = gr_stop_native(stop, &native);
 
+	if (!err && native && native->allocators.size)
+		err = gr_stop_note_motion(stop);
 	if (err || !native || !native->blocks.list.size)
 		return err;
 	struct words w = {
 		.rt = &stop->program->rt,
 		.blocks = &native->blocks,
+		.native = native,
 		.view = gr_view_of(&stop->program->rt),
 	};
 	err = note_heap(&w, stop->heap);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/native.h"
 
+#include "native/motion.h"
 #include "scan/residency.h"
 #include "scan/stop.h"
 
@@ -67,4 +68,14 @@ struct gr_error *gr_stop_c_roots_spec(struct gr_stop *stop,
 	return err ? err :
 		     gr_sys_memory_sort(stop->heap, &stop->pages.arenas,
 					&stop->pages.sys_memory);
+}
+
+struct gr_error *gr_stop_note_motion(struct gr_stop *stop)
+{
+	_cleanup_(gr_c_threads_deinit) struct gr_c_threads threads = { 0 };
+	struct gr_error *err = gr_c_threads_read(&stop->sched, &threads);
+
+	return err ? err :
+		     gr_native_note_motion(&stop->program->rt, &threads,
+					   &stop->native);
 }

@@ -26,6 +26,7 @@ struct verifier {
 	size_t max_differences;
 	struct gr_class_total classes[256];
 	uint64_t *missed; /* a bit an object: reached memory points to it */
+	const struct gr_native *native; /* or NULL */
 };
 
 void gr_verdict_destroy(struct gr_verdict *verdict)
@@ -34,6 +35,7 @@ void gr_verdict_destroy(struct gr_verdict *verdict)
 		return;
 	free(verdict->classes);
 	free(verdict->differences);
+	gr_native_verdict_deinit(&verdict->native);
 	free(verdict);
 }
 GR_DEFINE_CLEANUP(verdict, struct gr_verdict, gr_verdict_destroy)
@@ -59,6 +61,16 @@ static struct gr_error *check_edges(void *ctx, const struct gr_edge *edges,
 		gr_bitmap_set(v->missed, edges[i].to);
 	}
 	return NULL;
+}
+
+/* A pointer that may lead to free memory of C. */
+static void check_other(void *ctx, const struct gr_edge *edge)
+{
+	struct verifier *v = ctx;
+
+	if (v->native && !edge->is_doubtful)
+		v->verdict->native.free_pointers +=
+			gr_native_is_free(v->native, edge->value);
 }
 
 /* Is there unread memory, which may hold any object? */
@@ -191,7 +203,8 @@ static struct gr_error *finish(struct verifier *v)
 	verdict->has_stats = v->heap->has_stats;
 	verdict->stats.objects = v->heap->stats_objects;
 	verdict->stats.bytes = v->heap->stats_bytes;
-	verdict->unexplained += verdict->free_slot_pointers;
+	verdict->unexplained +=
+		verdict->free_slot_pointers + verdict->native.unexplained;
 	verdict->is_most_lost = is_most_lost(v);
 	// A running P may have taken a slot and not yet counted it.
 	if (verdict->has_stats && !is_in_motion(v) &&
@@ -243,14 +256,19 @@ static struct gr_error *verify(struct gr_answers *answers,
 		.max_differences = max_differences,
 		.missed = gr_bitmap_alloc(stop->heap->nobjs + 1),
 	};
+	struct gr_native *native = NULL;
 	struct gr_error *err;
 
 	if (!verdict || !v.missed)
 		return &gr_enomem;
-	err = mark_and_count(&v);
+	// The graph keeps a walk, which a mark drops.
+	err = gr_verify_native(answers, &native, &verdict->native);
+	v.native = native;
+	if (!err)
+		err = mark_and_count(&v);
 	if (!err)
 		err = gr_for_each_edge(stop->heap, &stop->roots, &v.m,
-				       check_edges, &v);
+				       check_edges, check_other, &v);
 	for (uint32_t i = 0; !err && i < v.heap->nspans; i++)
 		err = compare_span(&v, &v.heap->spans[i]);
 	if (!err)

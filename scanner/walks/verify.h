@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "inferior/gaps.h"
 #include "mark/ledger.h"
+#include "walks/verify_native.h"
 
 struct gr_scan;
 
@@ -48,14 +49,15 @@ struct gr_verdict {
 	size_t nclasses;
 	struct gr_difference *differences; /**< The first, by address. */
 	size_t ndifferences;
-	uint64_t unexplained; /**< 0: everything is accounted for. */
+	struct gr_native_verdict native; /**< The memory of C. */
+	uint64_t unexplained;		 /**< 0: everything is accounted for. */
 	struct gr_gaps gaps;
 };
 
 /**
  * Compare the walk with the allocator. Every allocated object must be reached
  * or have a reason not to be, no precise pointer may lead to a free slot, and
- * the runtime's own totals must match to the byte. Explained differences are
+ * the runtime's own totals must match to the byte; so must those of C allocators. Explained differences are
  * listed up to @p max_differences.
  */
 struct gr_error *gr_scan_verify(struct gr_scan *scan, size_t max_differences,

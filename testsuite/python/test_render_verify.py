@@ -2,10 +2,12 @@
 """goref verify: rows to text and JSON."""
 
 import json
+import re
 
 import pytest
 
 from goref.render.verify import VerifyReport, unexplained
+from rows import make as make_row
 
 LOST = ["1 page of memory is missing"]
 
@@ -192,3 +194,111 @@ def test_json(make, goref):
 def test_unexplained():
     assert unexplained(1) == "1 difference without an explanation"
     assert unexplained(1234) == "1,234 differences without an explanation"
+
+
+def native(make, goref, *arenas, **fields):
+    """The verdict on an allocator."""
+    allocator = goref.AllocatorVerdict(
+        "glibc", "2.36", all(a.arena.is_checked for a in arenas), arenas
+    )
+    return make_row("NativeVerdict", fields, allocators=(allocator,))
+
+
+def arena(goref, kind="main", reached=(0, 0), explanation=None, **fields):
+    row = make_row(
+        "NativeArena",
+        fields,
+        kind=kind,
+        is_checked=True,
+        addr=None if kind == "mmap" else 0x7F0000001C60,
+        in_use_blocks=10,
+        in_use_bytes=800,
+        mapped_bytes=4096,
+        counted_bytes=4096,
+        counted_blocks=10 if kind == "mmap" else None,
+    )
+    return goref.ArenaVerdict(row, *reached, explanation)
+
+
+def test_c_memory(make, goref):
+    found = native(
+        make,
+        goref,
+        arena(goref, reached=(9, 720)),
+        arena(goref, "mmap", reached=(10, 800)),
+        free_pointers=3,
+        free_words=12,
+    )
+    verdict = make.verdict((10, 80), (10, 80), native=found)
+    text = report(make, verdict).text()
+    assert (
+        text.partition("not reached: 0\n")[2]
+        == """
+C memory, glibc 2.36: arenas
+  figure                                       malloc's  rebuilt
+  system_mem of the main arena 0x7f0000001c60     4,096    4,096  equal to the byte
+  n_mmaps                                            10       10  equal
+  mmapped_mem                                     4,096    4,096  equal to the byte
+
+  C memory     blocks  bytes
+  in use           20  1,600
+  reached          19  1,520
+  not reached       1     80
+  pointers of Go to free memory of C: 3
+  words of C variables that lead there, and may be no pointers: 12
+
+verified: all 10 objects are reached
+C memory: 20 blocks in use, of which 1 are not reached (`native leaks')
+"""
+    )
+
+
+@pytest.mark.parametrize("explanation", [None, "a thread has its lock"])
+def test_arena_that_is_not_checked(make, goref, explanation):
+    """Its blocks are none of those in use."""
+    wrong = arena(
+        goref,
+        "thread",
+        explanation=explanation,
+        is_checked=False,
+        reason="its chunks are damaged",
+        counted_bytes=8192,
+    )
+    found = native(make, goref, arena(goref, reached=(10, 800)), wrong)
+    verdict = make.verdict(
+        (10, 80), (10, 80), native=found, unexplained=int(not explanation)
+    )
+    text = report(make, verdict).text()
+    assert "8,192    4,096  differs by -4,096\n" in text
+    assert (
+        "  thread arena 0x7f0000001c60 is not checked: its chunks are damaged "
+        f"({explanation or 'NO EXPLANATION'})\n"
+    ) in text
+    assert text.endswith(
+        "\nC memory: 10 blocks in use; 1 arena not checked\n"
+    )
+    row = report(make, verdict).document()["allocators"][0]["arenas"][1]
+    assert row["explanation"] == explanation
+    assert row["reached_blocks"] is None and row["n_mmaps"] is None
+    assert row["system_mem"] == {"read": 8192, "rebuilt": 4096}
+
+
+def test_counter_that_is_not_known(make, goref):
+    found = native(
+        make,
+        goref,
+        arena(
+            goref,
+            "mmap",
+            explanation="there is nothing to compare it with",
+            is_checked=False,
+            reason="nothing tells how many blocks it has",
+            counted_bytes=None,
+            counted_blocks=None,
+        ),
+    )
+    verdict = make.verdict((10, 80), (10, 80), native=found)
+    text = report(make, verdict).text()
+    assert re.search(r"\n  n_mmaps +not known +10\n", text)
+    row = report(make, verdict).document()["allocators"][0]["arenas"][0]
+    assert row["mmapped_mem"] == {"read": None, "rebuilt": 4096}

@@ -109,7 +109,8 @@ static void check_edges(struct world *w, const struct gr_marking *m,
 	struct edge_list *got = suite_alloc(sizeof(*got));
 	struct edge_list *want = suite_alloc(sizeof(*want));
 
-	assert_null(gr_for_each_edge(w->heap, &w->roots, m, keep_edges, got));
+	assert_null(
+		gr_for_each_edge(w->heap, &w->roots, m, keep_edges, NULL, got));
 	naive_sweep(want, w, n);
 	assert_int_equal(got->count, want->count);
 	assert_true(want->count > 20);
@@ -154,7 +155,8 @@ TEST(edges_end_with_an_error)
 	struct world w;
 
 	world_init(&w, 3);
-	assert_ptr_equal(gr_for_each_edge(w.heap, &w.roots, NULL, refuse, NULL),
+	assert_ptr_equal(gr_for_each_edge(w.heap, &w.roots, NULL, refuse, NULL,
+					  NULL),
 			 &gr_enomem);
 	world_deinit(&w);
 }

@@ -10,8 +10,14 @@ from ..session import running
 from .base import answer_report
 
 
+def extent(_options: Any) -> str:
+    return "native"
+
+
 def run(options: Any) -> list[str]:
-    with running(options.memory_limit, options.timeout) as opened:
+    with running(
+        options.memory_limit, options.timeout, extent(options)
+    ) as opened:
         verdict = opened.verify(options.max_differences)
         info = opened.info()
     report = VerifyReport(

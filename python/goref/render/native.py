@@ -144,7 +144,7 @@ class NativeReport(Report):
             "",
             *table(self._arenas(heap), left=(7,), has_head=True),
             *(
-                f"{_place(arena)} is not checked: {arena.reason}"
+                f"{place_of(arena)} is not checked: {arena.reason}"
                 for arena in heap.arenas
                 if not arena.is_checked
             ),
@@ -177,7 +177,7 @@ class NativeReport(Report):
                     human_bytes(arena.mapped_bytes),
                     "?" if resident is None else human_bytes(resident),
                     percent(arena.free_bytes, arena.mapped_bytes),
-                    _place(arena),
+                    place_of(arena),
                 ]
             )
         left = len(arenas) - len(shown)
@@ -230,7 +230,8 @@ class NativeReport(Report):
         ]
 
 
-def _place(arena: NativeArena) -> str:
+def place_of(arena: NativeArena) -> str:
+    """Where an arena is."""
     return place({"kind": arena.kind, "address": f"{arena.addr or 0:#x}"})
 
 

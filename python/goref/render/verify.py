@@ -10,6 +10,7 @@ from .report import Report, fields_of, partial_lines
 from .style import title
 from .table import of_how_many, table
 from .target import headline, target_document
+from .verify_native import native_document, native_end, native_lines
 
 if TYPE_CHECKING:
     from .._goref import ClassTotal, Difference, FreeSlot, Info, Verdict
@@ -45,8 +46,10 @@ class VerifyReport(Report):
             *most_lost,
             *_class_lines(verdict),
             *_difference_lines(verdict),
+            *native_lines(verdict.native),
             "",
             _end_line(verdict, bool(self.partial)),
+            *([native_end(verdict.native)] if verdict.native.allocators else []),
         ]
 
     def body(self) -> Document:
@@ -76,6 +79,7 @@ class VerifyReport(Report):
             "differences": [
                 _difference_document(d) for d in verdict.differences
             ],
+            **native_document(verdict.native),
             "gaps": gaps_document(verdict.gaps),
             "unexplained": verdict.unexplained,
             "warnings": list(self.info.warnings),

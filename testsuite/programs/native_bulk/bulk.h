@@ -16,4 +16,10 @@ struct bulk {
  */
 void fill(size_t count, size_t size, size_t untouched, struct bulk *ret);
 
+/** Start threads that allocate and free blocks of all sizes for ever. */
+void churn(int threads);
+
+/** A block that is free again. */
+void *stale_block(size_t size);
+
 #endif

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "native/motion.h"
+
+#include <elf.h>
+
+/* System calls that change mappings: mmap, munmap, mremap, brk, mprotect. */
+static const struct {
+	uint16_t machine;
+	uint16_t calls[5];
+} mapping_calls[] = {
+	{ EM_X86_64, { 9, 11, 25, 12, 10 } },
+	{ EM_AARCH64, { 222, 215, 216, 214, 226 } },
+};
+
+static bool changes_mappings(const struct gr_arch *arch, uint64_t call)
+{
+	for (size_t i = 0; i < GR_ARRAY_SIZE(mapping_calls); i++)
+		for (size_t k = 0; k < GR_ARRAY_SIZE(mapping_calls[i].calls);
+		     k++)
+			if (mapping_calls[i].machine == arch->machine &&
+			    mapping_calls[i].calls[k] == call)
+				return true;
+	return false;
+}
+
+/* Does the instruction before @p pc, or the one there, make a system call? What a
+ * signal has interrupted waits in the kernel, and is not known to be there. */
+static struct gr_error *is_at_call(struct gr_runtime *rt, uint64_t pc,
+				   bool *ret)
+{
+	const uint8_t *code = rt->arch->call_code;
+	const uint64_t places[] = {
+		pc - (rt->arch->machine == EM_AARCH64 ? 4 : 2), pc
+	};
+	struct gr_error *err = NULL;
+
+	*ret = false;
+	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(places); i++) {
+		uint8_t bytes[2] = { 0 };
+
+		err = gr_image_read(rt->image, places[i], bytes, sizeof(bytes));
+		if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+		    gr_error_catch(&err, GR_ERROR_NOT_SAVED))
+			continue;
+		*ret |= !memcmp(bytes, code, sizeof(bytes));
+	}
+	return err;
+}
+
+/* Does the file of @p module have an allocator? */
+static bool has_allocator(const struct gr_native *native,
+			  struct gr_image *image, size_t module)
+{
+	for (size_t i = 0; i < native->structures.size; i++)
+		if (gr_image_module_at(
+			    image, native->structures.data[i].start) == module)
+			return true;
+	return false;
+}
+
+static struct gr_error *is_moving(struct gr_runtime *rt,
+				  const struct gr_regs *regs,
+				  const struct gr_native *native, bool *ret)
+{
+	uint64_t pc = regs->value[rt->arch->pc];
+	size_t module = gr_image_module_at(rt->image, pc);
+	bool is_waiting = false;
+
+	*ret = regs->is_partial;
+	if (regs->is_partial)
+		return NULL;
+	if (regs->is_in_call) {
+		*ret = changes_mappings(rt->arch, regs->call);
+		return NULL;
+	}
+	if (module == SIZE_MAX || !has_allocator(native, rt->image, module))
+		return NULL;
+	struct gr_error *err = is_at_call(rt, pc, &is_waiting);
+	*ret = !err && !is_waiting;
+	return err;
+}
+
+struct gr_error *gr_native_note_motion(struct gr_runtime *rt,
+				       const struct gr_c_threads *threads,
+				       struct gr_native *native)
+{
+	const struct gr_thread_registers_vector *list = &threads->registers;
+	struct gr_error *err = NULL;
+
+	native->is_in_motion = false;
+	for (size_t i = 0; !err && !native->is_in_motion && i < list->size;
+	     i++) {
+		err = is_moving(rt, &list->data[i].regs, native,
+				&native->is_in_motion);
+		if (!err)
+			err = gr_runtime_step(rt, 16);
+	}
+	return err;
+}
