@@ -15,9 +15,8 @@ gr_residency_read_process(const struct gr_image *image,
 			  struct gr_residency *r) GR_MUST_CHECK;
 
 /**
- * The pages that a process had when it was forked. fork() copies its
- * anonymous pages. Pages of files and of shared memory are those that the process
- * has now.
+ * The pages that a process had when it was forked. fork() copies its anonymous
+ * pages. Pages of files and of shared memory are those that the process has now.
  */
 struct gr_error *
 gr_residency_read_snapshot(const struct gr_image *image,

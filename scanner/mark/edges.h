@@ -111,8 +111,8 @@ struct gr_error *gr_edges_of_roots(const struct gr_edge_source *source,
 
 /** Edges of all spans and of the roots, with fresh pointer bits. With a @p
  * marking, only those out of objects that it has reached; with NULL, out of all
- * allocated objects. emit_other, which may be NULL, is that of a gr_edge_source.
- * The runtime is polled. */
+ * allocated objects. emit_other, which may be NULL, is that of a
+ * gr_edge_source. The runtime is polled. */
 struct gr_error *
 gr_for_each_edge(const struct gr_heap *heap, const struct gr_roots *roots,
 		 const struct gr_marking *marking, gr_edges_emit emit,

@@ -23,8 +23,8 @@ static bool changes_mappings(const struct gr_arch *arch, uint64_t call)
 	return false;
 }
 
-/* Does the instruction before @p pc, or the one there, make a system call? What a
- * signal has interrupted waits in the kernel, and is not known to be there. */
+/* Does the instruction before @p pc, or the one there, make a system call? A
+ * thread that a signal interrupted there had waited in the kernel. */
 static struct gr_error *is_at_call(struct gr_runtime *rt, uint64_t pc,
 				   bool *ret)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * motion: was a thread in the code of an allocator when the program was stopped?
- * Its structures may then be in the middle of a change, which explains that they
- * contradict each other.
+ * motion: was a thread in the code of an allocator when the program was
+ * stopped? Its structures may then be in the middle of a change, which explains
+ * that they contradict each other.
  */
 #ifndef GR_NATIVE_MOTION_H
 #define GR_NATIVE_MOTION_H
@@ -10,7 +10,7 @@
 #include "native/c_threads.h"
 #include "native/native.h"
 
-/** Set native->is_in_motion: by threads that run code of an allocator's file, or
+/** Set native->is_in_motion: by threads that run code of an allocator's file,
  * that change mappings, or that did not stop. */
 struct gr_error *gr_native_note_motion(struct gr_runtime *rt,
 				       const struct gr_c_threads *threads,

@@ -27,8 +27,8 @@ struct gr_error *
 gr_stop_c_roots_spec(struct gr_stop *stop, struct gr_c_threads *threads,
 		     struct gr_c_roots_spec *ret) GR_MUST_CHECK;
 
-/** Find out whether threads were in an allocator (native/motion.h). The stop has
- * its C memory. */
+/** Find out whether threads were in an allocator (native/motion.h). The stop
+ * has its C memory. */
 struct gr_error *gr_stop_note_motion(struct gr_stop *stop) GR_MUST_CHECK;
 
 #endif /* GR_SCAN_NATIVE_H */

@@ -57,8 +57,8 @@ struct gr_verdict {
 /**
  * Compare the walk with the allocator. Every allocated object must be reached
  * or have a reason not to be, no precise pointer may lead to a free slot, and
- * the runtime's own totals must match to the byte; so must those of C allocators. Explained differences are
- * listed up to @p max_differences.
+ * the runtime's own totals must match to the byte; so must those of C
+ * allocators. Explained differences are listed up to @p max_differences.
  */
 struct gr_error *gr_scan_verify(struct gr_scan *scan, size_t max_differences,
 				struct gr_verdict **ret) GR_MUST_CHECK;

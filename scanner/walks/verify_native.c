@@ -163,8 +163,8 @@ static struct gr_error *count_words(const struct gr_stop *stop,
 	return err;
 }
 
-/* Count the words of C's variables. Stacks and blocks have words of what was there
- * before. */
+/* Count the words of C's variables. Stacks and blocks have words of what was
+ * there before. */
 static struct gr_error *count_data(struct gr_answers *answers,
 				   struct gr_native_verdict *verdict)
 {

@@ -136,8 +136,8 @@ TEST(each_page)
 			i % 3 == 0 && i / 3 < TOUCHED);
 }
 
-/* A fork has the anonymous pages of its process; that of a file, here the code of
- * this test, the process has. */
+/* A fork has the anonymous pages of its process; that of a file, here the code
+ * of this test, the process has. */
 TEST(each_page_of_a_snapshot)
 {
 	_cleanup_(gr_cleanup_looked) struct looked *looked = looked_create(-1);

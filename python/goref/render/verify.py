@@ -49,7 +49,7 @@ class VerifyReport(Report):
             *native_lines(verdict.native),
             "",
             _end_line(verdict, bool(self.partial)),
-            *([native_end(verdict.native)] if verdict.native.allocators else []),
+            *native_end(verdict.native),
         ]
 
     def body(self) -> Document:

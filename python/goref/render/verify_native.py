@@ -41,8 +41,10 @@ def native_lines(verdict: NativeVerdict) -> list[str]:
     ]
 
 
-def native_end(verdict: NativeVerdict) -> str:
-    """The last line, of blocks."""
+def native_end(verdict: NativeVerdict) -> list[str]:
+    """The last line, of blocks; none without C memory."""
+    if not verdict.allocators:
+        return []
     arenas = [a for each in verdict.allocators for a in each.arenas]
     doubtful = sum(not a.arena.is_checked for a in arenas)
     blocks, _ = _in_use(arenas)
@@ -52,7 +54,7 @@ def native_end(verdict: NativeVerdict) -> str:
         text += f", of which {leaked:,} are not reached (`native leaks')"
     if doubtful:
         text += f"; {counted(doubtful, 'arena')} not checked"
-    return text
+    return [text]
 
 
 def native_document(verdict: NativeVerdict) -> Document:

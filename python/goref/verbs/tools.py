@@ -55,8 +55,8 @@ VERIFY_VERB = Verb(
     """\
 Compares allocated with reached objects, one by one. Rebuilds the figures that
 the runtime keeps (HeapAlloc, HeapObjects) from its spans. Counts pointers to
-free slots, and pointers to objects that were not reached. Compares the arenas of
-C with malloc's own counters, and counts their blocks that something holds.
+free slots, and pointers to objects that were not reached. Compares the arenas
+of C with malloc's own counters, and counts their blocks that something holds.
 
 Garbage that is not yet swept, or that was made since the last collection, is
 an explained difference. An unexplained difference is an error in goref or in
