@@ -136,22 +136,23 @@ static struct gr_error *add_noscan(struct sweeper *s,
 	return err;
 }
 
-static inline struct gr_error *add_object(struct sweeper *s,
-					  const struct gr_object_words *words)
+static inline struct gr_error *
+add_object(struct sweeper *s, const struct gr_span *span, uint32_t index)
 {
+	const struct gr_object_words words = gr_object_words(span, index);
 	const uint64_t *map = s->sweep->maker->words;
 	struct gr_error *err = NULL;
 
-	for (uint64_t at = words->first; !err && at < words->end; at += 64) {
-		uint64_t left = words->end - at;
+	for (uint64_t at = words.first; !err && at < words.end; at += 64) {
+		uint64_t left = words.end - at;
 		uint64_t bits =
 			gr_bitmap_extract(map, at, left < 64 ? left : 64);
 		const uint8_t *host =
-			words->host + (at - words->first) * GR_WORD_BYTES;
+			words.host + (at - words.first) * GR_WORD_BYTES;
 
 		if (s->sweep->blocks) {
 			add_all_words(s, bits, left < 64 ? left : 64, host,
-				      (at - words->first) * GR_WORD_BYTES);
+				      (at - words.first) * GR_WORD_BYTES);
 			bits = 0;
 		}
 		for (; bits; bits &= bits - 1) {
@@ -178,10 +179,9 @@ static struct gr_error *add_slots(struct sweeper *s, const struct gr_span *span,
 
 	for (; bits && !err; bits &= bits - 1) {
 		uint32_t i = index + __builtin_ctzll(bits);
-		struct gr_object_words words = gr_object_words(span, i);
 
 		gr_edges_begin(s->part, (*v)++);
-		err = gr_span_has_edges(span) ? add_object(s, &words) :
+		err = gr_span_has_edges(span) ? add_object(s, span, i) :
 						add_noscan(s, span, i);
 	}
 	return err;
