@@ -51,7 +51,8 @@ def totals(
     counted = {by: scan.histogram(by, True) for by in _KEYS}
     in_c = counted["type"]
     tables = {by: _rows(found) for by, found in counted.items()}
-    tables["holder"] = _rows(scan.histogram("holder"))
+    if in_c.c_objects:
+        tables["holder"] = _rows(scan.histogram("holder"))
     tables["goroutine"] = _goroutines(scan)
     tables["site"], site_note, is_cut = _sites(scan)
     lost += [CUT_SAMPLES] * is_cut
