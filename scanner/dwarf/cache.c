@@ -45,17 +45,16 @@ static struct gr_dwarf *create_empty(const char *path,
 	return NULL;
 }
 
-struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
-				      const char *build_id,
-				      struct gr_error *(*poll)(void *ctx),
-				      void *ctx, struct gr_dwarf **ret)
+static struct gr_error *open_cached(const char *file, const char *build_id,
+				    bool is_data_only,
+				    struct gr_error *(*poll)(void *ctx),
+				    void *ctx, struct gr_dwarf **ret)
 {
-	const char *file = debug_path ? debug_path : path;
 	struct gr_dwarf_key key;
 	struct gr_error *err;
 
 	if (!gr_dwarf_key_of(file, build_id, &key))
-		return gr_dwarf_open(path, debug_path, poll, ctx, ret);
+		return gr_dwarf_open_file(file, is_data_only, poll, ctx, ret);
 	err = gr_dwarf_check_library();
 	if (err)
 		return err;
@@ -72,13 +71,36 @@ struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
 	}
 	gr_dwarf_destroy(dwarf);
 	if (!err)
-		err = gr_dwarf_open(path, debug_path, poll, ctx, ret);
+		err = gr_dwarf_open_file(file, is_data_only, poll, ctx, ret);
 	if (err)
 		return err;
 	// Damaged tables are not cached, so that every scan reports the damage.
 	(*ret)->is_cached = !(*ret)->damaged_units;
 	(*ret)->key = key;
 	return NULL;
+}
+
+struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
+				      const char *build_id,
+				      struct gr_error *(*poll)(void *ctx),
+				      void *ctx, struct gr_dwarf **ret)
+{
+	return open_cached(debug_path ? debug_path : path, build_id, false,
+			   poll, ctx, ret);
+}
+
+struct gr_error *gr_dwarf_open_data(const char *path, const char *debug_path,
+				    const char *build_id,
+				    struct gr_error *(*poll)(void *ctx),
+				    void *ctx, struct gr_dwarf **ret)
+{
+	char key[sizeof(((struct gr_dwarf_key *)0)->build_id)] = "";
+
+	// The full tables of the file have another key.
+	if (build_id && *build_id)
+		snprintf(key, sizeof(key), "%s-data", build_id);
+	return open_cached(debug_path ? debug_path : path, key, true, poll, ctx,
+			   ret);
 }
 
 struct gr_error *gr_dwarf_open_packed(const char *path, void *block,

@@ -242,6 +242,15 @@ static void read_number(Dwarf_Debug dbg, Dwarf_Attribute attr,
 	case DW_AT_variable_parameter:
 		die->is_result = read_flag(dbg, attr);
 		break;
+	case DW_AT_bit_size:
+		die->is_bit_field = true;
+		break;
+	case DW_AT_external:
+		die->is_external = read_flag(dbg, attr);
+		break;
+	case DW_AT_declaration:
+		die->is_declaration = read_flag(dbg, attr);
+		break;
 	default:
 		break;
 	}

@@ -49,6 +49,7 @@ struct gr_die {
 	bool has_low, has_pc, has_ranges, has_size, has_count, has_bound;
 	bool has_const, has_dict_index, has_location;
 	bool is_embedded, is_result;
+	bool is_bit_field, is_external, is_declaration;
 };
 
 /** Read the attributes of @p handle. */

@@ -382,17 +382,15 @@ struct gr_error *gr_dwarf_function_die(struct gr_dwarf *dwarf,
 	return err;
 }
 
-struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
-			       struct gr_error *(*poll)(void *ctx), void *ctx,
-			       struct gr_dwarf **ret)
+struct gr_error *gr_dwarf_open_file(const char *path, bool is_data_only,
+				    struct gr_error *(*poll)(void *ctx),
+				    void *ctx, struct gr_dwarf **ret)
 {
 	_cleanup_dwarf_ struct gr_dwarf *dwarf = NULL;
-	_cleanup_walk_ struct gr_die_walk walk = { .dwarf = NULL };
-	struct gr_error *err;
+	_cleanup_walk_ struct gr_die_walk walk = { .is_data_only =
+							   is_data_only };
+	struct gr_error *err = gr_dwarf_check_library();
 
-	if (debug_path)
-		path = debug_path;
-	err = gr_dwarf_check_library();
 	if (err)
 		return err;
 	err = open_file(path, &dwarf);
@@ -411,6 +409,14 @@ struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
 		return err;
 	*ret = steal_ptr(dwarf);
 	return NULL;
+}
+
+struct gr_error *gr_dwarf_open(const char *path, const char *debug_path,
+			       struct gr_error *(*poll)(void *ctx), void *ctx,
+			       struct gr_dwarf **ret)
+{
+	return gr_dwarf_open_file(debug_path ? debug_path : path, false, poll,
+				  ctx, ret);
 }
 
 static void destroy_tables(struct gr_dwarf *dwarf)

@@ -52,7 +52,9 @@ enum gr_go_kind {
  * structure of the named type.
  */
 struct gr_dwarf_type {
-	const char *name;    /**< The DWARF name: `*main.Node`. Never NULL. */
+	/** The DWARF name: `*main.Node`. C has `struct node`, C++ `a::Node`; a
+	 * nameless struct is `struct`. Never NULL. */
+	const char *name;
 	uint64_t die_off;    /**< Offset in .debug_info. */
 	uint64_t size_bytes; /**< 8 for pointers, maps, chans and funcs. */
 	/** DW_AT_go_runtime_type: offset from moduledata.types; 0 = none. */
@@ -124,6 +126,15 @@ struct gr_error *gr_dwarf_open_cached(const char *path, const char *debug_path,
 				      struct gr_error *(*poll)(void *ctx),
 				      void *ctx,
 				      struct gr_dwarf **ret) GR_MUST_CHECK;
+/**
+ * The same for a library of C, without functions and constants: types and
+ * variables, those of functions with a fixed address included.
+ */
+struct gr_error *gr_dwarf_open_data(const char *path, const char *debug_path,
+				    const char *build_id,
+				    struct gr_error *(*poll)(void *ctx),
+				    void *ctx,
+				    struct gr_dwarf **ret) GR_MUST_CHECK;
 /** Keep all answers from now on, for gr_dwarf_pack(). NULL is allowed. */
 void gr_dwarf_keep_answers(struct gr_dwarf *dwarf);
 /**

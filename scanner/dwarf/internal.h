@@ -121,7 +121,13 @@ struct gr_die_walk {
 	struct gr_dwarf_off_vector variable_types;   /**< DIE offsets. */
 	struct gr_dwarf_off_vector constant_types;   /**< DIE offsets. */
 	struct gr_dwarf_off_vector function_origins; /**< DIE offsets. */
-	bool is_go; /**< The current unit is in the language Go. */
+	bool is_go;  /**< The current unit is in the language Go. */
+	bool is_c;   /**< In C. */
+	bool is_cpp; /**< In C++. */
+	/** Namespaces and classes around the current DIE: `a::b`; or NULL. */
+	const char *scope;
+	/** Functions and constants are left out. */
+	bool is_data_only;
 };
 
 void gr_die_walk_deinit(struct gr_die_walk *walk);
@@ -153,6 +159,20 @@ bool gr_dwarf_is_answered(const struct gr_dwarf *dwarf);
 
 /** walk.c: visit all DIEs, fill the tables and the raw notes. */
 struct gr_error *gr_die_walk_run(struct gr_die_walk *walk) GR_MUST_CHECK;
+
+/**
+ * dwarf.c: gr_dwarf_open(), or, if @p is_data_only, gr_dwarf_open_data()
+ * without a cache.
+ */
+struct gr_error *gr_dwarf_open_file(const char *path, bool is_data_only,
+				    struct gr_error *(*poll)(void *ctx),
+				    void *ctx,
+				    struct gr_dwarf **ret) GR_MUST_CHECK;
+
+/** types.c: the full name of a type or namespace: `struct node`, `a::b`. NULL
+ * only if out of memory. */
+const char *gr_dwarf_full_name(struct gr_die_walk *walk,
+			       const struct gr_die *die);
 
 /** types.c: add the type @p die with handle @p handle and its fields. */
 struct gr_error *gr_dwarf_add_type(struct gr_die_walk *walk, Dwarf_Die handle,

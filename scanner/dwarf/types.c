@@ -7,8 +7,9 @@
 // that implement them.
 
 enum {
-	CHAIN_MAX = 64,	     // typedefs of typedefs
-	ARRAY_DEPTH_MAX = 8, // arrays of arrays without a size of their own
+	CHAIN_MAX = 64,		// typedefs of typedefs
+	ARRAY_DEPTH_MAX = 8,	// arrays of arrays without a size of their own
+	FULL_NAME_BYTES = 1024, // of the scopes around a name
 };
 
 static uint8_t scalar_kind(const struct gr_die *die)
@@ -63,6 +64,32 @@ static uint8_t default_kind(const struct gr_die *die,
 	return GR_KIND_INVALID;
 }
 
+const char *gr_dwarf_full_name(struct gr_die_walk *walk,
+			       const struct gr_die *die)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	const char *name =
+		gr_dwarf_clean_name(dwarf, die->name ? die->name : "");
+	const char *before = "", *link = "";
+
+	if (!name || !*name)
+		return name;
+	if (walk->is_cpp && walk->scope && die->tag != DW_TAG_base_type) {
+		before = walk->scope;
+		link = "::";
+	} else if (walk->is_c) {
+		before = die->tag == DW_TAG_structure_type   ? "struct " :
+			 die->tag == DW_TAG_union_type	     ? "union " :
+			 die->tag == DW_TAG_enumeration_type ? "enum " :
+							       "";
+	}
+	if (!*before)
+		return name;
+	gr_dwarf_count(dwarf, 1);
+	return gr_arena_internf(&dwarf->arena, "%.*s%s%s", FULL_NAME_BYTES,
+				before, link, name);
+}
+
 static struct gr_error *add_field(struct gr_die_walk *walk, Dwarf_Die handle,
 				  struct gr_dwarf_type *type)
 {
@@ -71,7 +98,9 @@ static struct gr_error *add_field(struct gr_die_walk *walk, Dwarf_Die handle,
 	struct gr_die die;
 
 	err = gr_dwarf_read_die(dwarf, handle, &die);
-	if (err || type->nfields == GR_DWARF_FIELDS_MAX)
+	// The bits of a word, and what no object of a class has.
+	if (err || die.is_bit_field || die.is_external || die.is_declaration ||
+	    type->nfields == GR_DWARF_FIELDS_MAX)
 		return err;
 	struct gr_dwarf_field field = {
 		.name = gr_dwarf_clean_name(dwarf, die.name ? die.name : ""),
@@ -146,7 +175,7 @@ struct gr_error *gr_dwarf_add_type(struct gr_die_walk *walk, Dwarf_Die handle,
 	struct gr_dwarf *dwarf = walk->dwarf;
 	struct gr_error *err = NULL;
 	struct gr_dwarf_type type = {
-		.name = gr_dwarf_clean_name(dwarf, die->name ? die->name : ""),
+		.name = gr_dwarf_full_name(walk, die),
 		.die_off = die->off,
 		.size_bytes = default_size(die, raw_class),
 		.runtime_type = die->runtime_type,
@@ -216,6 +245,20 @@ static uint32_t chain_next(const struct gr_die_walk *walk, uint32_t i)
 	return find_die(walk->dwarf, raw->type_off);
 }
 
+// Does a typedef lead to a struct of C or C++ that has a name of its own?
+static bool names_struct(const struct gr_die_walk *walk, uint32_t i)
+{
+	for (unsigned int steps = 0; steps < CHAIN_MAX; steps++) {
+		uint32_t next = chain_next(walk, i);
+
+		if (next == GR_DWARF_NONE)
+			break;
+		i = next;
+	}
+	return walk->types.data[i].raw_class == GR_RAW_STRUCT &&
+	       !walk->types.data[i].is_go && *walk->dwarf->types.data[i].name;
+}
+
 static uint32_t canonical_of(const struct gr_die_walk *walk, uint32_t i)
 {
 	const struct gr_dwarf_type *types = walk->dwarf->types.data;
@@ -225,7 +268,8 @@ static uint32_t canonical_of(const struct gr_die_walk *walk, uint32_t i)
 		if (next == GR_DWARF_NONE || types[i].dict_index)
 			break;
 		if (walk->types.data[i].raw_class != GR_RAW_QUALIFIER &&
-		    strcmp(types[i].name, types[next].name) != 0)
+		    strcmp(types[i].name, types[next].name) != 0 &&
+		    !names_struct(walk, i))
 			break;
 		i = next;
 	}

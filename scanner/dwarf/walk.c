@@ -8,6 +8,21 @@
 static struct gr_error *visit_children(struct gr_die_walk *walk,
 				       Dwarf_Die parent, unsigned int depth);
 
+// As binutils and gdb print it.
+#define NAMELESS "(anonymous namespace)"
+
+// DW_LANG_C89, C, C99, C11, C17; DW_LANG_C_plus_plus, _11, _14, _03, _17, _20.
+static const uint64_t c_languages[] = { 0x01, 0x02, 0x0c, 0x1d, 0x2c };
+static const uint64_t cpp_languages[] = { 0x04, 0x1a, 0x21, 0x19, 0x2a, 0x2b };
+
+static bool is_among(uint64_t language, const uint64_t *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == language)
+			return true;
+	return false;
+}
+
 void gr_die_walk_deinit(struct gr_die_walk *walk)
 {
 	gr_raw_type_vector_deinit(&walk->types);
@@ -73,6 +88,36 @@ static bool type_class(uint16_t tag, enum gr_raw_class *ret)
 	}
 }
 
+/* Visit what is inside a class or a namespace. */
+static struct gr_error *visit_scope(struct gr_die_walk *walk, Dwarf_Die handle,
+				    const struct gr_die *die,
+				    unsigned int depth)
+{
+	const char *outer = walk->scope;
+
+	if (walk->is_cpp && die->name)
+		walk->scope = gr_dwarf_full_name(walk, die);
+	else if (walk->is_cpp && die->tag == DW_TAG_namespace)
+		walk->scope = outer ? gr_arena_internf(&walk->dwarf->arena,
+						       "%.1024s::" NAMELESS,
+						       outer) :
+				      NAMELESS;
+	if (outer && !walk->scope)
+		return &gr_enomem;
+	struct gr_error *err = visit_children(walk, handle, depth + 1);
+	walk->scope = outer;
+	return err;
+}
+
+static struct gr_error *visit_namespace(struct gr_die_walk *walk,
+					Dwarf_Die handle, unsigned int depth)
+{
+	struct gr_die die;
+	struct gr_error *err = gr_dwarf_read_die(walk->dwarf, handle, &die);
+
+	return err ? err : visit_scope(walk, handle, &die, depth);
+}
+
 static struct gr_error *visit_type(struct gr_die_walk *walk, Dwarf_Die handle,
 				   enum gr_raw_class raw_class,
 				   unsigned int depth)
@@ -88,7 +133,7 @@ static struct gr_error *visit_type(struct gr_die_walk *walk, Dwarf_Die handle,
 		return err;
 	// C++ and Rust have types inside types; Go and C do not.
 	if (raw_class == GR_RAW_STRUCT && !walk->is_go)
-		return visit_children(walk, handle, depth + 1);
+		return visit_scope(walk, handle, &die, depth);
 	return NULL;
 }
 
@@ -137,6 +182,19 @@ static struct gr_error *visit_type_parameters(struct gr_die_walk *walk,
 	return err;
 }
 
+/* Visit what is inside a function. The types there have no scope: its name
+ * alone does not tell the function. */
+static struct gr_error *visit_body(struct gr_die_walk *walk, Dwarf_Die handle,
+				   unsigned int depth)
+{
+	const char *outer = walk->scope;
+
+	walk->scope = NULL;
+	struct gr_error *err = visit_children(walk, handle, depth + 1);
+	walk->scope = outer;
+	return err;
+}
+
 static struct gr_error *visit_function(struct gr_die_walk *walk,
 				       Dwarf_Die handle, unsigned int depth)
 {
@@ -153,6 +211,8 @@ static struct gr_error *visit_function(struct gr_die_walk *walk,
 		if (!name)
 			return &gr_enomem;
 	}
+	if (walk->is_data_only)
+		return visit_body(walk, handle, depth);
 	if (die.has_pc || die.has_ranges) {
 		err = add_function(walk, handle, &die, name);
 		if (err)
@@ -165,7 +225,25 @@ static struct gr_error *visit_function(struct gr_die_walk *walk,
 	}
 	if (walk->is_go)
 		return visit_type_parameters(walk, handle);
-	return visit_children(walk, handle, depth + 1);
+	return visit_body(walk, handle, depth);
+}
+
+// A variable that was declared before has its name and type there.
+static struct gr_error *read_declared(struct gr_dwarf *dwarf,
+				      struct gr_die *die)
+{
+	_cleanup_die_ Dwarf_Die handle = gr_die_at(dwarf->dbg, die->origin_off);
+	struct gr_die declared;
+
+	if (!handle)
+		return NULL;
+	struct gr_error *err = gr_dwarf_read_die(dwarf, handle, &declared);
+	if (err)
+		return err;
+	die->name = declared.name;
+	if (die->type_off == GR_DIE_NO_OFF)
+		die->type_off = declared.type_off;
+	return NULL;
 }
 
 // Add a variable if it has a fixed address. Locals have none: they have
@@ -181,6 +259,8 @@ static struct gr_error *visit_variable(struct gr_die_walk *walk,
 	struct gr_die die;
 
 	err = gr_dwarf_read_die(dwarf, handle, &die);
+	if (!err && die.has_location && !die.name && !walk->is_go)
+		err = read_declared(dwarf, &die);
 	if (err || !die.has_location || !die.name)
 		return err;
 	location = gr_location_read(dwarf, handle, UINT64_MAX, no_frame);
@@ -235,8 +315,9 @@ static struct gr_error *visit_die(struct gr_die_walk *walk, Dwarf_Die handle,
 	case DW_TAG_variable:
 		return visit_variable(walk, handle);
 	case DW_TAG_constant:
-		return visit_constant(walk, handle);
+		return walk->is_data_only ? NULL : visit_constant(walk, handle);
 	case DW_TAG_namespace:
+		return visit_namespace(walk, handle, depth);
 	case DW_TAG_module:
 	case DW_TAG_lexical_block:
 		return visit_children(walk, handle, depth + 1);
@@ -285,6 +366,11 @@ static struct gr_error *visit_unit(struct gr_die_walk *walk)
 	if (err)
 		return err;
 	walk->is_go = die.language == DW_LANG_Go;
+	walk->is_c =
+		is_among(die.language, c_languages, GR_ARRAY_SIZE(c_languages));
+	walk->is_cpp = is_among(die.language, cpp_languages,
+				GR_ARRAY_SIZE(cpp_languages));
+	walk->scope = NULL;
 	if (walk->is_go && die.producer &&
 	    (!dwarf->producer || !strstr(dwarf->producer, "compile"))) {
 		// The assembler's units have another producer.

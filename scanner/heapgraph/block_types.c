@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Types of blocks of C: that of the first pointer of Go to a block, as a field of
- * type *C.struct_x has it, and from there along the typed pointers of blocks. The
- * types are Go's own names of C types (cmd/cgo). A block that only untyped
+ * type *C.struct_x has it, or else of the first variable of C, and from there
+ * along the typed pointers of blocks. The types are Go's own names of C types
+ * (cmd/cgo), or those of the debug information of C. A block that only untyped
  * pointers lead to has none.
  */
 #include "heapgraph/internal.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "goruntime/types/c_types.h"
 #include "goruntime/types/word.h"
 
 enum {
@@ -16,16 +18,18 @@ enum {
 	/* The program has asked for so many bytes less than it got, at most. */
 	ROUND_BYTES = 16,
 	NAME_BYTES = 256,
+	MAX_ARRAYS = 8, /* in arrays */
 };
 
 struct typer {
 	struct gr_graph_maker *maker;
-	const struct gr_types *types;
+	struct gr_types *types;
 	struct gr_blocks *blocks;
 	uint32_t *labels;	 /* by block */
 	struct gr_keys pointees; /* by label and word */
 	struct gr_u32_vector queue;
 	struct gr_view view;
+	struct gr_c_file file; /* of the last variable of C */
 };
 
 static void typer_deinit(struct typer *t)
@@ -53,6 +57,15 @@ static gr_type_id value_at(const struct gr_types *types, uint32_t label,
 	    (*off >= type->size_bytes && !(label & GR_LABEL_DATA)))
 		return GR_TYPE_NONE;
 	*off %= type->size_bytes;
+	// Words of equal elements are one question.
+	for (unsigned int i = 0; i < MAX_ARRAYS; i++) {
+		type = gr_types_get(types, id);
+		if (type->kind != GR_KIND_ARRAY || type->elem == GR_TYPE_NONE ||
+		    !gr_types_get(types, type->elem)->size_bytes)
+			break;
+		id = type->elem;
+		*off %= gr_types_get(types, id)->size_bytes;
+	}
 	return id;
 }
 
@@ -101,10 +114,22 @@ static struct gr_error *pointee_of(struct typer *t, uint32_t label,
 								     &gr_enomem;
 }
 
+/* Does a pointer to this type say what it leads to? A block is no function. */
+static bool is_telling(const struct gr_type *type)
+{
+	static const char *const nameless[] = { "struct", "void" };
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(nameless); i++)
+		if (!strcmp(type->name, nameless[i]))
+			return false;
+	return type->kind != GR_KIND_FUNC && type->kind != GR_KIND_INVALID;
+}
+
 /* Give a block a type, unless it has one. */
 static struct gr_error *set_type(struct typer *t, uint32_t block, gr_type_id id)
 {
-	if (id == GR_TYPE_NONE || t->labels[block] != GR_TYPE_NONE)
+	if (id == GR_TYPE_NONE || t->labels[block] != GR_TYPE_NONE ||
+	    !is_telling(gr_types_get(t->types, id)))
 		return NULL;
 	uint64_t bytes = gr_types_get(t->types, id)->size_bytes;
 	uint64_t usable = gr_block_usable_bytes(&t->blocks->list.data[block]);
@@ -115,7 +140,9 @@ static struct gr_error *set_type(struct typer *t, uint32_t block, gr_type_id id)
 	if (bytes > usable)
 		return NULL;
 	t->labels[block] = id | (is_array ? (uint32_t)GR_LABEL_DATA : 0);
-	return gr_runtime_append(t->view.rt, gr_u32_vector, &t->queue, block);
+	struct gr_error *err = gr_runtime_append(t->view.rt, gr_u32_vector,
+						 &t->queue, block);
+	return err ? err : gr_types_fill_c(t->types, id);
 }
 
 /* Follow the typed pointers of a block. */
@@ -168,6 +195,64 @@ static struct gr_error *add_seeds(struct typer *t)
 	return err;
 }
 
+// ---------------------------------------------------------- variables of C
+
+/* The debug information of a module; asked for once in a row. */
+static struct gr_error *find_file(struct typer *t, size_t module)
+{
+	const struct gr_heap_graph_spec *spec = t->maker->spec;
+	const struct gr_dwarf *dwarf = NULL;
+	struct gr_error *err = NULL;
+
+	if (module == t->file.module)
+		return NULL;
+	if (module != SIZE_MAX)
+		err = spec->find_c_types(spec->ctx, module, &dwarf);
+	t->file = (struct gr_c_file){ dwarf, module };
+	return err;
+}
+
+/* Type the block that a word of a variable leads to. */
+static struct gr_error *add_c_seed(struct typer *t,
+				   const struct gr_c_seed *seed)
+{
+	struct gr_image *image = t->view.rt->image;
+	size_t module = gr_image_module_at(image, seed->addr);
+	struct gr_error *err = find_file(t, module);
+	uint64_t addr = seed->addr;
+	gr_type_id id;
+
+	if (err || !t->file.dwarf)
+		return err;
+	addr -= gr_image_bias(image, module);
+	const struct gr_dwarf_variable *variable =
+		gr_c_file_variable(&t->file, addr);
+	if (!variable)
+		return NULL;
+	err = gr_types_from_c(t->types, &t->file, variable->type, &id);
+	if (!err)
+		err = gr_types_fill_c(t->types, id);
+	if (!err)
+		err = pointee_of(t, id, addr - variable->addr, &id);
+	return err ? err : set_type(t, seed->block, id);
+}
+
+static struct gr_error *add_c_seeds(struct typer *t)
+{
+	const struct gr_c_seeds *seeds = &t->maker->c_seeds;
+	struct gr_error *err = NULL;
+
+	t->file.module = SIZE_MAX;
+	if (!t->maker->spec->find_c_types)
+		return NULL;
+	for (size_t i = 0; !err && i < seeds->size; i++) {
+		err = gr_runtime_step(t->view.rt, 1);
+		if (!err && t->labels[seeds->data[i].block] == GR_TYPE_NONE)
+			err = add_c_seed(t, &seeds->data[i]);
+	}
+	return err;
+}
+
 struct gr_error *gr_graph_type_blocks(struct gr_graph_maker *maker)
 {
 	struct gr_objects *objects = maker->hg->graph->objects;
@@ -183,6 +268,8 @@ struct gr_error *gr_graph_type_blocks(struct gr_graph_maker *maker)
 		return NULL;
 	t.labels = objects->type + gr_objects_second(objects);
 	struct gr_error *err = add_seeds(&t);
+	if (!err)
+		err = add_c_seeds(&t);
 	// Bounded by the blocks: each is in the queue once.
 	for (size_t i = 0; !err && i < t.queue.size; i++)
 		err = follow(&t, t.queue.data[i]);

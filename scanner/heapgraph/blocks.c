@@ -108,10 +108,24 @@ static bool is_live_word(const struct c_adder *a, uint64_t addr)
 	       gr_bitmap_test(area->live, (addr - area->start) / GR_WORD_BYTES);
 }
 
+/* Note a variable that may tell the type of a block: it leads to the start. */
+static struct gr_error *add_seed(struct c_adder *a, uint64_t addr,
+				 uint64_t word, uint32_t block)
+{
+	const struct gr_c_root *root = &a->maker->hg->c_roots.data[a->root];
+	const struct gr_c_seed seed = { addr, block };
+
+	if (root->kind != GR_C_ROOT_DATA ||
+	    word != gr_graph_blocks(a->maker)->list.data[block].addr)
+		return NULL;
+	return gr_runtime_append(a->maker->spec->heap->rt, gr_c_seeds,
+				 &a->maker->c_seeds, seed);
+}
+
 /* Add an edge from the word at @p addr, and the vertex of its name before it,
  * if that is another one. */
 static struct gr_error *add_word(struct c_adder *a, uint64_t addr,
-				 uint32_t block)
+				 uint64_t word, uint32_t block)
 {
 	const char *name;
 
@@ -128,7 +142,8 @@ static struct gr_error *add_word(struct c_adder *a, uint64_t addr,
 	if (err)
 		return err;
 	a->name = name;
-	return add_edge(a, block);
+	err = add_seed(a, addr, word, block);
+	return err ? err : add_edge(a, block);
 }
 
 static struct gr_error *add_root(struct c_adder *a, uint32_t index)
@@ -147,14 +162,14 @@ static struct gr_error *add_root(struct c_adder *a, uint32_t index)
 		uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;
 
 		for (uint64_t i = 0; !err && i < n; i++) {
-			uint32_t block = gr_blocks_find(
-				blocks,
-				gr_load_u64(piece.host + i * GR_WORD_BYTES));
+			uint64_t word =
+				gr_load_u64(piece.host + i * GR_WORD_BYTES);
+			uint32_t block = gr_blocks_find(blocks, word);
 
 			if (GR_UNLIKELY(block != GR_BLOCK_NONE))
 				err = add_word(a,
 					       piece.start + i * GR_WORD_BYTES,
-					       block);
+					       word, block);
 		}
 		at = piece.end;
 		if (!err)

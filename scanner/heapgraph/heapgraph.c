@@ -43,6 +43,7 @@ static void maker_deinit(struct gr_graph_maker *maker)
 	free(maker->owned);
 	gr_array_free(maker->root_edges.data);
 	gr_array_free(maker->seeds.data);
+	gr_c_seeds_deinit(&maker->c_seeds);
 	gr_keys_deinit(&maker->variables);
 	gr_keys_deinit(&maker->static_groups);
 }

@@ -111,6 +111,11 @@ struct gr_heap_graph_spec {
 	/** The memory of C, and the threads that may hold it; or NULL. */
 	struct gr_native *native;
 	const struct gr_c_roots_spec *c_roots;
+	/** The debug information of module @p module of the image, if it has
+	 * some that tells types of C; else NULL. NULL: it is never known. */
+	struct gr_error *(*find_c_types)(void *ctx, size_t module,
+					 const struct gr_dwarf **ret);
+	void *ctx;
 	uint64_t limit_bytes;  /**< For the graph's arrays; 0: no limit. */
 	unsigned int nthreads; /**< 1 to GR_SWEEP_THREADS. */
 };

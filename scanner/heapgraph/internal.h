@@ -32,6 +32,13 @@ struct gr_block_seeds {
 	size_t size, capacity;
 };
 
+/** A word of data of C that leads to the start of a block. */
+struct gr_c_seed {
+	uint64_t addr;
+	uint32_t block;
+};
+GR_VECTOR(gr_c_seeds, struct gr_c_seed);
+
 /** The state that the steps share. */
 struct gr_graph_maker {
 	const struct gr_heap_graph_spec *spec;
@@ -42,6 +49,7 @@ struct gr_graph_maker {
 	uint64_t *owned;
 	struct gr_root_edges root_edges;
 	struct gr_block_seeds seeds; /**< In the order of their sources. */
+	struct gr_c_seeds c_seeds;   /**< In the order of addresses. */
 	/** By the address of a variable's name: its index in roots->list. */
 	struct gr_keys variables;
 	/** By that index: the static group of the variable. */

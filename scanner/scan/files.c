@@ -215,6 +215,8 @@ void gr_stop_drop_program(struct gr_stop *stop)
 	     i++)
 		gr_dwarf_destroy(stop->program->dwarfs[i]);
 	free(steal_ptr(stop->program->dwarfs));
+	free(steal_ptr(stop->program->is_c_asked));
+	stop->program->c_debug_bytes = 0;
 	stop->program->nwarnings = 0;
 }
 

@@ -72,6 +72,12 @@ static struct gr_error *make_with_c(struct gr_answers *answers,
 	return err ? err : gr_heap_graph_create(spec, &answers->graph);
 }
 
+static struct gr_error *find_c_types(void *ctx, size_t module,
+				     const struct gr_dwarf **ret)
+{
+	return gr_stop_c_types(ctx, module, ret);
+}
+
 static struct gr_error *make_graph(struct gr_answers *answers)
 {
 	struct gr_stop *stop = answers->stop;
@@ -85,6 +91,8 @@ static struct gr_error *make_graph(struct gr_answers *answers)
 		.sched = &stop->sched,
 		.roots = &stop->roots,
 		.marking = &answers->kept_walk->m,
+		.find_c_types = find_c_types,
+		.ctx = stop,
 		.limit_bytes = limit_bytes(answers->costs),
 		.nthreads = count_threads(answers),
 	};

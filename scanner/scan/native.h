@@ -31,4 +31,12 @@ gr_stop_c_roots_spec(struct gr_stop *stop, struct gr_c_threads *threads,
  * has its C memory. */
 struct gr_error *gr_stop_note_motion(struct gr_stop *stop) GR_MUST_CHECK;
 
+/**
+ * The debug information of a module for types of C, which is read when it is
+ * first asked for; *@p ret is NULL if there is none that can be read. Large
+ * files are left out.
+ */
+struct gr_error *gr_stop_c_types(struct gr_stop *stop, size_t module,
+				 const struct gr_dwarf **ret) GR_MUST_CHECK;
+
 #endif /* GR_SCAN_NATIVE_H */

@@ -17,6 +17,8 @@ struct gr_program {
 	struct gr_types *types;
 	struct gr_arena arena;	  /**< Names; lives as long as the scan. */
 	struct gr_dwarf **dwarfs; /**< One for each module, or NULL. */
+	bool *is_c_asked;	  /**< By module: see gr_stop_c_types(). */
+	uint64_t c_debug_bytes;	  /**< The files that were read for it. */
 	const char *warnings[8];  /**< NULL-terminated. */
 	size_t nwarnings;
 };

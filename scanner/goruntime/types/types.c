@@ -23,6 +23,7 @@ void gr_types_destroy(struct gr_types *types)
 	gr_type_vector_deinit(&types->types);
 	gr_field_vector_deinit(&types->fields);
 	gr_index_vector_deinit(&types->embedded);
+	gr_c_source_vector_deinit(&types->c_sources);
 	free(types->first_id);
 	gr_dictionaries_destroy(types->dictionaries);
 	gr_type_masks_destroy(types->masks);

@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/vector.h"
+#include "goruntime/types/c_types.h"
 #include "goruntime/types/dictionary.h"
 #include "goruntime/types/typemask.h"
 #include "goruntime/types/types.h"
@@ -22,6 +23,14 @@ enum gr_type_ref_kind {
 	GR_REF_ITAB,	/**< Address of an itab. */
 	GR_REF_CLOSURE, /**< Entry of a function. */
 	GR_REF_SLICE,	/**< Type id of the elements. */
+	/* Types of C (c_types.c): a DIE, what it looks like, a name alone; then what
+	 * is no type id: the definition of a struct in a file, and a file whose
+	 * definitions are known. */
+	GR_REF_C_DIE,
+	GR_REF_C_LOOK,
+	GR_REF_C_NAME,
+	GR_REF_C_DEFINITION,
+	GR_REF_C_FILE,
 };
 
 struct gr_type_ref {
@@ -31,6 +40,14 @@ struct gr_type_ref {
 };
 
 GR_VECTOR(gr_index_vector, uint32_t);
+
+/** Where a type of C comes from. */
+struct gr_c_source {
+	struct gr_c_file file;
+	gr_type_id id;
+	uint32_t index; /**< GR_DWARF_NONE: its parts are known. */
+};
+GR_VECTOR(gr_c_source_vector, struct gr_c_source);
 
 struct gr_types {
 	struct gr_runtime *rt;
@@ -42,7 +59,8 @@ struct gr_types {
 	struct gr_index_vector embedded; /**< Indexes of `fields`, rising. */
 	gr_type_id *first_id; /**< First DWARF type of each module. */
 	struct gr_type_ref *refs;
-	gr_type_id any;		/**< interface {} */
+	struct gr_c_source_vector c_sources; /**< In the order of ids. */
+	gr_type_id any;			     /**< interface {} */
 	uint64_t record_fields; /**< Number read from runtime records. */
 	uint64_t align_visits; /**< Fields, to find the alignment of structs. */
 	/** Types already checked for being slices or weak pointers. */
