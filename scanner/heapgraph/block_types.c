@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Types of blocks of C: that of the first pointer of Go to a block, as a field of
+ * Types of blocks of C: that of its vtable; or else that of the first pointer of Go to a block, as a field of
  * type *C.struct_x has it, or else of the first variable of C, and from there
  * along the typed pointers of blocks. The types are Go's own names of C types
  * (cmd/cgo), or those of the debug information of C. A block that only untyped
@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "goruntime/types/c_types.h"
 #include "goruntime/types/word.h"
+#include "native/block_class.h"
 
 enum {
 	MAX_WORDS = 1 << 12, /* of a block that are followed */
@@ -27,6 +28,8 @@ struct typer {
 	struct gr_blocks *blocks;
 	uint32_t *labels;	 /* by block */
 	struct gr_keys pointees; /* by label and word */
+	struct gr_keys modules;	 /* with data that leads to blocks */
+	struct gr_keys classes;	 /* by name and module */
 	struct gr_u32_vector queue;
 	struct gr_view view;
 	struct gr_c_file file; /* of the last variable of C */
@@ -35,6 +38,8 @@ struct typer {
 static void typer_deinit(struct typer *t)
 {
 	gr_keys_deinit(&t->pointees);
+	gr_keys_deinit(&t->modules);
+	gr_keys_deinit(&t->classes);
 	gr_u32_vector_deinit(&t->queue);
 }
 
@@ -133,8 +138,10 @@ static struct gr_error *set_type(struct typer *t, uint32_t block, gr_type_id id)
 		return NULL;
 	uint64_t bytes = gr_types_get(t->types, id)->size_bytes;
 	uint64_t usable = gr_block_usable_bytes(&t->blocks->list.data[block]);
+	// What is left of an array is less than what malloc has rounded up.
 	bool is_array = bytes && usable > ROUND_BYTES &&
-			2 * bytes <= usable - ROUND_BYTES;
+			2 * bytes <= usable - ROUND_BYTES &&
+			usable % bytes < ROUND_BYTES;
 
 	// A smaller block is none of that type.
 	if (bytes > usable)
@@ -242,13 +249,114 @@ static struct gr_error *add_c_seeds(struct typer *t)
 	const struct gr_c_seeds *seeds = &t->maker->c_seeds;
 	struct gr_error *err = NULL;
 
-	t->file.module = SIZE_MAX;
 	if (!t->maker->spec->find_c_types)
 		return NULL;
 	for (size_t i = 0; !err && i < seeds->size; i++) {
 		err = gr_runtime_step(t->view.rt, 1);
 		if (!err && t->labels[seeds->data[i].block] == GR_TYPE_NONE)
 			err = add_c_seed(t, &seeds->data[i]);
+	}
+	return err;
+}
+
+// ----------------------------------------------------------------- classes
+
+/* Note the modules with data that leads to a block: only they are read. */
+static struct gr_error *find_modules(struct typer *t)
+{
+	const struct gr_c_seeds *seeds = &t->maker->c_seeds;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < seeds->size; i++) {
+		size_t module = gr_image_module_at(t->view.rt->image,
+						   seeds->data[i].addr);
+
+		err = gr_runtime_step(t->view.rt, 2);
+		if (!err &&
+		    gr_keys_find(&t->modules, module, 0) == UINT32_MAX &&
+		    !gr_keys_add(&t->modules, module, 0, 0))
+			err = &gr_enomem;
+	}
+	return err;
+}
+
+/* The class in the debug information, if there is one; asked for once. */
+static struct gr_error *
+find_class(struct typer *t, const struct gr_block_class *class, gr_type_id *ret)
+{
+	uint32_t known = gr_keys_find(&t->classes, (uintptr_t) class->name,
+				      class->module);
+	struct gr_error *err = NULL;
+
+	*ret = known - 1;
+	if (known != UINT32_MAX)
+		return NULL;
+	*ret = GR_TYPE_NONE;
+	if (t->maker->spec->find_c_types &&
+	    gr_keys_find(&t->modules, class->module, 0) != UINT32_MAX)
+		err = find_file(t, class->module);
+	if (!err && t->file.dwarf && t->file.module == class->module)
+		err = gr_types_find_c(t->types, &t->file, class->name, ret);
+	// GR_TYPE_NONE is 0 here.
+	return err || gr_keys_add(&t->classes, (uintptr_t) class->name,
+				  class->module, *ret + 1) ?
+		       err :
+		       &gr_enomem;
+}
+
+/* The type of an object: a name alone if the block has no room for the class
+ * that is known by that name. */
+static struct gr_error *class_type(struct typer *t, uint64_t bytes,
+				   const struct gr_block_class *class,
+				   gr_type_id *ret)
+{
+	struct gr_error *err = find_class(t, class, ret);
+
+	if (!err && (*ret == GR_TYPE_NONE ||
+		     gr_types_get(t->types, *ret)->size_bytes > bytes))
+		err = gr_types_named_c(t->types, class->name, ret);
+	return err ? err : gr_types_fill_c(t->types, *ret);
+}
+
+/* An array has no fields that could be named: a number is before them. */
+static struct gr_error *array_type(struct typer *t, const char *name,
+				   gr_type_id *ret)
+{
+	const char *text = gr_arena_internf(t->view.rt->arena, "[]%s", name);
+
+	return text ? gr_types_named_c(t->types, text, ret) : &gr_enomem;
+}
+
+static struct gr_error *add_object(struct typer *t, uint32_t block,
+				   const struct gr_block_class *class)
+{
+	uint64_t bytes = gr_block_usable_bytes(&t->blocks->list.data[block]);
+	gr_type_id id;
+	struct gr_error *err = class->count ? array_type(t, class->name, &id) :
+					      class_type(t, bytes, class, &id);
+
+	if (err)
+		return err;
+	t->labels[block] = id;
+	return gr_u32_vector_append(&t->queue, block) ? NULL : &gr_enomem;
+}
+
+/* Type the objects of C++: a pointer to one may be that of a base. */
+static struct gr_error *add_objects(struct typer *t)
+{
+	const struct gr_block_vector *list = &t->blocks->list;
+	_cleanup_free_ struct gr_classes *classes = malloc(sizeof(*classes));
+	struct gr_error *err = classes ? find_modules(t) : &gr_enomem;
+	struct gr_block_class class;
+
+	if (!err)
+		gr_classes_init(classes, t->view.rt, t->blocks);
+	for (size_t i = 0; !err && i < list->size; i++) {
+		err = gr_block_class_find(classes, &list->data[i], &class);
+		if (!err && class.name)
+			err = add_object(t, i, &class);
+		if (!err)
+			err = gr_runtime_step(t->view.rt, 1);
 	}
 	return err;
 }
@@ -262,12 +370,15 @@ struct gr_error *gr_graph_type_blocks(struct gr_graph_maker *maker)
 		.types = heap->types,
 		.blocks = gr_graph_blocks(maker),
 		.view = gr_view_of(heap->rt),
+		.file.module = SIZE_MAX,
 	};
 
 	if (!t.blocks)
 		return NULL;
 	t.labels = objects->type + gr_objects_second(objects);
-	struct gr_error *err = add_seeds(&t);
+	struct gr_error *err = add_objects(&t);
+	if (!err)
+		err = add_seeds(&t);
 	if (!err)
 		err = add_c_seeds(&t);
 	// Bounded by the blocks: each is in the queue once.

@@ -11,16 +11,19 @@
 #include "goruntime/layout/c_variable.h"
 #include "inferior/elf.h"
 #include "inferior/recorder.h"
+#include "native/block_class.h"
 #include "native/c_roots.h"
 #include "scan/native.h"
 
 struct words {
+	struct gr_stop *stop;
 	struct gr_runtime *rt;
 	struct gr_blocks *blocks;
 	const struct gr_native *native;
 	struct gr_view view;
 	bool with_free; /* words that lead to free memory, too */
 	bool has_names; /* words of data have names of variables */
+	size_t module;	/* with data that was noted last */
 };
 
 /* Note the word at @p addr. If names are wanted, @p named is the address of a
@@ -33,6 +36,23 @@ static struct gr_error *note_word(struct words *w, uint64_t addr,
 	gr_recorder_add(w->rt->recorder, addr, GR_WORD_BYTES);
 	// The symbols of variables that are named are saved, too.
 	return w->has_names ? gr_c_variable_find(w->rt, named, &unused) : NULL;
+}
+
+/* The types of variables are saved of files whose data leads to blocks, as they
+ * are read for the graph. */
+static struct gr_error *need_types(struct words *w, uint64_t addr,
+				   uint64_t word)
+{
+	const struct gr_dwarf *unused;
+	uint32_t block = gr_blocks_find(w->blocks, word);
+
+	if (!w->has_names || w->blocks->list.data[block].addr != word)
+		return NULL;
+	size_t module = gr_image_module_at(w->rt->image, addr);
+	if (module == w->module || module == SIZE_MAX)
+		return NULL;
+	w->module = module;
+	return gr_stop_c_types(w->stop, module, &unused);
 }
 
 /* Note the words of [start, end) that lead to blocks. */
@@ -50,12 +70,16 @@ static struct gr_error *note_range(struct words *w, uint64_t start,
 			uint64_t word =
 				gr_load_u64(piece.host + i * GR_WORD_BYTES);
 
-			if (gr_blocks_find(w->blocks, word) != GR_BLOCK_NONE ||
-			    (w->with_free &&
-			     gr_native_is_free(w->native, word)))
-				err = note_word(
-					w, piece.start + i * GR_WORD_BYTES,
-					piece.start + i * GR_WORD_BYTES);
+			uint64_t at = piece.start + i * GR_WORD_BYTES;
+
+			if (gr_blocks_find(w->blocks, word) != GR_BLOCK_NONE) {
+				err = note_word(w, at, at);
+				if (!err)
+					err = need_types(w, at, word);
+			} else if (w->with_free &&
+				   gr_native_is_free(w->native, word)) {
+				err = note_word(w, at, at);
+			}
 			if (!err && i % 64 == 0)
 				err = gr_runtime_step(w->rt, 1);
 		}
@@ -98,13 +122,38 @@ static struct gr_error *note_content(struct words *w,
 	return err;
 }
 
+/* Note the number of the objects of an array, and what shows that they are some:
+ * the first word of each. */
+static struct gr_error *note_array(struct words *w, struct gr_classes *classes,
+				   const struct gr_block *block)
+{
+	struct gr_block_class class;
+	struct gr_error *err = gr_block_class_find(classes, block, &class);
+	uint64_t at = block->addr + GR_WORD_BYTES;
+
+	if (err || !class.count)
+		return err;
+	gr_recorder_add(w->rt->recorder, block->addr, GR_WORD_BYTES);
+	for (uint64_t i = 0; !err && i < class.count; i++) {
+		gr_recorder_add(w->rt->recorder, at + i * class.stride,
+				GR_WORD_BYTES);
+		err = gr_runtime_step(w->rt, 1);
+	}
+	return err;
+}
+
 static struct gr_error *note_blocks(struct words *w)
 {
 	const struct gr_block_vector *list = &w->blocks->list;
-	struct gr_error *err = NULL;
+	_cleanup_free_ struct gr_classes *classes = malloc(sizeof(*classes));
+	struct gr_error *err = classes ? NULL : &gr_enomem;
 
+	if (!err)
+		gr_classes_init(classes, w->rt, w->blocks);
 	for (size_t i = 0; !err && i < list->size; i++) {
 		err = note_content(w, &list->data[i]);
+		if (!err)
+			err = note_array(w, classes, &list->data[i]);
 		if (!err)
 			err = note_range(
 				w, list->data[i].addr,
@@ -155,6 +204,8 @@ struct gr_error *gr_save_note_c_words(struct gr_stop *stop)
 	if (err || !native || !native->blocks.list.size)
 		return err;
 	struct words w = {
+		.stop = stop,
+		.module = SIZE_MAX,
 		.rt = &stop->program->rt,
 		.blocks = &native->blocks,
 		.native = native,

@@ -34,9 +34,13 @@ static struct gr_error *open_file(struct gr_stop *stop, size_t module)
 		return NULL;
 	if (stop->target.use_cache)
 		build_id = gr_program_build_id(program, m);
-	return gr_dwarf_open_data(m->path, m->debug_path, build_id,
-				  program->rt.poll, program->rt.poll_ctx,
-				  &program->dwarfs[module]);
+	struct gr_error *err = gr_dwarf_open_data(m->path, m->debug_path,
+						  build_id, program->rt.poll,
+						  program->rt.poll_ctx,
+						  &program->dwarfs[module]);
+	if (!err)
+		gr_dwarf_save(program->dwarfs[module]);
+	return err;
 }
 
 static struct gr_error *open_saved(struct gr_stop *stop, size_t module)

@@ -121,31 +121,42 @@ static const char *file_name(const struct gr_runtime *rt, size_t module)
 	return slash ? slash + 1 : path ? path : "";
 }
 
-struct gr_error *gr_c_variable_find(struct gr_runtime *rt, uint64_t addr,
-				    const char **ret)
+struct gr_error *gr_c_symbol_find(struct gr_runtime *rt, size_t module,
+				  uint64_t addr, struct gr_symbol *ret)
 {
-	size_t module = gr_image_module_at(rt->image, addr);
 	struct gr_symbol_table *table = NULL;
+	struct gr_error *err = NULL;
 
-	*ret = NULL;
-	if (module == SIZE_MAX)
-		return NULL;
-	struct gr_error *err = need_table(rt, module, &table);
+	*ret = (struct gr_symbol){ NULL, 0, 0 };
+	if (module != SIZE_MAX)
+		err = need_table(rt, module, &table);
 	if (err || !table)
 		return err;
 	uint64_t bias = gr_image_bias(rt->image, module);
 	size_t n = gr_count_before(table->count, i,
 				   table->symbols[i].addr <= addr - bias);
-	if (!n)
+	if (!n || addr - bias - table->symbols[n - 1].addr >=
+			  table->symbols[n - 1].bytes)
 		return NULL;
-	struct gr_symbol symbol = table->symbols[n - 1];
-	if (addr - bias - symbol.addr >= symbol.bytes)
-		return NULL;
+	*ret = table->symbols[n - 1];
+	ret->addr += bias;
+	return NULL;
+}
+
+struct gr_error *gr_c_variable_find(struct gr_runtime *rt, uint64_t addr,
+				    const char **ret)
+{
+	size_t module = gr_image_module_at(rt->image, addr);
+	struct gr_symbol symbol;
+	struct gr_error *err = gr_c_symbol_find(rt, module, addr, &symbol);
+
+	*ret = NULL;
+	if (err || !symbol.name)
+		return err;
 	*ret = module ? gr_arena_internf(rt->arena, "%s in %s", symbol.name,
 					 file_name(rt, module)) :
 			gr_arena_intern(rt->arena, symbol.name,
 					strlen(symbol.name));
-	symbol.addr += bias;
 	symbol.name =
 		gr_arena_intern(rt->arena, symbol.name, strlen(symbol.name));
 	return *ret && symbol.name ? keep(rt, symbol) : &gr_enomem;

@@ -4,6 +4,7 @@
 #define GR_C_VARIABLE_H
 
 #include "goruntime/layout/runtime.h"
+#include "goruntime/layout/symbols.h"
 
 /**
  * The name of the variable that holds @p addr: `cache`, or `cache in
@@ -12,6 +13,15 @@
  */
 struct gr_error *gr_c_variable_find(struct gr_runtime *rt, uint64_t addr,
 				    const char **ret) GR_MUST_CHECK;
+
+/**
+ * The symbol of the variable that holds @p addr in module @p module of the image
+ * (SIZE_MAX: none does). Its name is in the file, and NULL if there is none; its
+ * address is that at run time. A saved file does not keep it for this.
+ */
+struct gr_error *gr_c_symbol_find(struct gr_runtime *rt, size_t module,
+				  uint64_t addr,
+				  struct gr_symbol *ret) GR_MUST_CHECK;
 
 /** Free the sorted symbols and those that were named. */
 void gr_c_variables_deinit(struct gr_c_variables *variables);
