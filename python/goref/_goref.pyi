@@ -1234,7 +1234,7 @@ class Native(NamedTuple):  # gr_native_report
     gaps: Gaps
 
 class NativeLeak(NamedTuple):  # gr_native_leak
-    """Leaked blocks of C of one size and content."""
+    """Leaked blocks of C of one size, and of one type or content."""
 
     blocks: int
     bytes: int
@@ -1243,6 +1243,8 @@ class NativeLeak(NamedTuple):  # gr_native_leak
     """The bytes of each, its header included."""
     heads: int
     """Those that no other leaked block leads to."""
+    type: str
+    """The type of the blocks, or ""."""
     content: str
     """The variable that a word of a block leads to, by its symbol; "" if no
     word tells."""

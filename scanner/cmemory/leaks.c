@@ -7,6 +7,7 @@
 #include "goruntime/layout/c_variable.h"
 #include "graph/keys.h"
 #include "inferior/elf.h"
+#include "naming/memory_name.h"
 #include "naming/vertex.h"
 #include "scan/answers.h"
 #include "scan/enter.h"
@@ -101,7 +102,10 @@ static struct gr_error *find_group(struct finder *f, gr_vertex v,
 {
 	struct content content;
 	struct gr_error *err = find_content(f, block, &content);
-	uint64_t key = content.name ?
+	const char *type = gr_memory_row_name(f->answers->stop->program,
+					      f->g->objects->type[v]);
+	uint64_t key = *type ? (uintptr_t)type :
+		       content.name ?
 			       (uintptr_t)content.name :
 			       (UINT64_C(1) << MODULE_KEY_BIT) + content.module;
 
@@ -113,6 +117,7 @@ static struct gr_error *find_group(struct finder *f, gr_vertex v,
 	*ret = f->groups.size;
 	struct gr_native_leak group = {
 		.size = gr_block_bytes(block),
+		.type = type,
 		.content = content.name ? content.name : "",
 		.library = library_name(f, content.module),
 		.example = block->addr,

@@ -13,12 +13,14 @@
 
 struct gr_scan;
 
-/** Leaked blocks of one size and content. */
+/** Leaked blocks of one size, and of one type or content. */
 struct gr_native_leak {
 	uint64_t blocks, bytes; /**< All of them. */
 	uint64_t size;		/**< Bytes of each, the header included. */
 	/** Those that no other leaked block leads to. */
 	uint64_t heads;
+	/** The type of the blocks, or "". */
+	const char *type;
 	/** The variable or vtable that a word of a block leads to, by its symbol;
 	 * "" if no word tells. */
 	const char *content;

@@ -138,7 +138,7 @@ static struct gr_error *set_type(struct typer *t, uint32_t block, gr_type_id id)
 		return NULL;
 	uint64_t bytes = gr_types_get(t->types, id)->size_bytes;
 	uint64_t usable = gr_block_usable_bytes(&t->blocks->list.data[block]);
-	// What is left of an array is less than what malloc has rounded up.
+	// An array leaves no more room than malloc has rounded up.
 	bool is_array = bytes && usable > ROUND_BYTES &&
 			2 * bytes <= usable - ROUND_BYTES &&
 			usable % bytes < ROUND_BYTES;

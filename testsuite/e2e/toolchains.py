@@ -32,7 +32,8 @@ FLAGS = {
     "stripped": ["-ldflags=-s -w"],
     "plain-dwarf": ["-ldflags=-compressdwarf=false"],
     "cgo": [],
-    "cgo-nodwarf": ["-ldflags=-w"],
+    # Without -S, the debug information of C stays.
+    "cgo-nodwarf": ["-ldflags=-w -extldflags=-Wl,-S"],
     "cgo-stripped": ["-ldflags=-s -w"],
     "arm64": [],
     # As a library `program.so`, which a host (HOSTS) loads and runs.

@@ -53,9 +53,10 @@ def native(*arenas, **fields):
 
 def leaks(leaked=100 * KIB, blocks=5, words=None):
     group = {"blocks": blocks, "bytes": leaked, "size": leaked // blocks,
-             "heads": 1, "type": None, "library": "libzstd.so.1",
-             "example": "0x7f4f", "beside": "main.conn",
-             "beside_blocks": blocks - 1, "words": words}  # fmt: skip
+             "heads": 1, "type": None, "symbol": None,
+             "library": "libzstd.so.1", "example": "0x7f4f",
+             "beside": "main.conn", "beside_blocks": blocks - 1,
+             "words": words}  # fmt: skip
     return limits.native_leaks(
         {
             "leaked_blocks": blocks if leaked else 0,

@@ -96,7 +96,8 @@ class NativeLeaksReport(Report):
         return f"in what could be read: {line}" if self.partial else line
 
     def _cells(self, group: NativeLeak) -> list[str]:
-        text = " ".join(content(group.content, group.library))
+        type_ = group.type or group.content
+        text = " ".join(content(type_, group.content, group.library))
         data = self.contents.get(group.example)
         if data is not None:
             text += f"  {_as_text(data)}"
@@ -124,7 +125,8 @@ class NativeLeaksReport(Report):
                     "bytes": group.bytes,
                     "size": group.size,
                     "heads": group.heads,
-                    "type": group.content or None,
+                    "type": group.type or group.content or None,
+                    "symbol": group.content or None,
                     "library": group.library or None,
                     "example": f"{group.example:#x}",
                     "beside": group.beside or None,
@@ -157,11 +159,15 @@ def beside(holder: str | None, beside_blocks: int, blocks: int) -> str:
     )
 
 
-def content(type_: str | None, library: str | None) -> tuple[str, str]:
-    """How a word of the blocks leads to a variable or into a library, and to
-    which; or nothing."""
-    if type_:
-        return "leads to", type_
+def content(
+    type_: str | None, symbol: str | None, library: str | None
+) -> tuple[str, str]:
+    """The type of the blocks; or how a word of them leads to a variable or into
+    a library, and to which; or nothing."""
+    if type_ and type_ != symbol:
+        return "", type_
+    if symbol:
+        return "leads to", symbol
     return ("leads into", library) if library else ("", "")
 
 

@@ -103,6 +103,15 @@ template <typename T> static T *made(const char *name, T *object,
 	return object;
 }
 
+void lose_shapes(int n)
+{
+	static Shape *volatile holder;
+
+	for (int i = 0; i < n; i++)
+		holder = new Box<long, 20>;
+	holder = nullptr;
+}
+
 static void *array_of_circles(int n)
 {
 	Circle *circles = new Circle[n];

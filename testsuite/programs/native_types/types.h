@@ -24,6 +24,8 @@ struct truth *truth_at(int i);
 
 void make_variables(void);
 void make_shapes(void);
+/** Lose n objects geometry::Box<long, 20>. */
+void lose_shapes(int n);
 /** Load a library with a function `fill', and call that. */
 void load_library(const char *path);
 

@@ -249,8 +249,9 @@ def _address(text_: str) -> Element:
 
 
 def _content(row: Mapping[str, Any]) -> Cell:
-    """The variable or library that a word of the blocks leads to."""
-    way, target = content(row["type"], row["library"])
-    if not way:
+    """The type of the blocks, or the variable or library that a word of them
+    leads to."""
+    way, target = content(row["type"], row["symbol"], row["library"])
+    if not target:
         return Cell("", "not known")
-    return Cell(target, [f"{way} ", code(target)])
+    return Cell(target, [*([f"{way} "] if way else []), code(target)])
