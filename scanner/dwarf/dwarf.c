@@ -276,6 +276,8 @@ static struct gr_error *fill(struct gr_dwarf *dwarf, struct gr_die_walk *walk)
 					       "damaged" :
 					       "no debug information");
 	err = gr_dwarf_resolve_types(walk);
+	if (!err && walk->is_data_only)
+		err = gr_dwarf_prune(walk);
 	if (err)
 		return err;
 	name_functions(walk);

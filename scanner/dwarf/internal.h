@@ -110,6 +110,7 @@ struct gr_raw_type {
 	uint64_t type_off, key_off, elem_off;
 	uint8_t raw_class; /**< enum gr_raw_class. */
 	bool is_go;	   /**< From a unit in the language Go. */
+	bool is_cpp;	   /**< From one in C++. */
 };
 GR_VECTOR(gr_raw_type_vector, struct gr_raw_type);
 
@@ -180,6 +181,12 @@ struct gr_error *gr_dwarf_add_type(struct gr_die_walk *walk, Dwarf_Die handle,
 				   enum gr_raw_class raw_class) GR_MUST_CHECK;
 /** types.c: turn the raw notes into references; fill canonical. */
 struct gr_error *gr_dwarf_resolve_types(struct gr_die_walk *walk) GR_MUST_CHECK;
+/**
+ * prune.c: leave out types that neither variables nor classes of C++ need. Types
+ * are resolved, and there are no functions. Other raw notes are not parallel
+ * afterwards.
+ */
+struct gr_error *gr_dwarf_prune(struct gr_die_walk *walk) GR_MUST_CHECK;
 /** types.c: canonical index of the type at @p off, or GR_DWARF_NONE. */
 uint32_t gr_dwarf_type_at(const struct gr_dwarf *dwarf, uint64_t off);
 

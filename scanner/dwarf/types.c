@@ -196,6 +196,7 @@ struct gr_error *gr_dwarf_add_type(struct gr_die_walk *walk, Dwarf_Die handle,
 		.elem_off = die->elem_off,
 		.raw_class = (uint8_t)raw_class,
 		.is_go = walk->is_go,
+		.is_cpp = walk->is_cpp,
 	};
 
 	if (!type.name)

@@ -31,8 +31,12 @@ struct session {
 	long id;
 };
 
+struct handle;
+struct handle *open_handle(void *(*note)(const char *, void *, const char *));
+
 static struct session *sessions[3];
 struct session *current;
+static __attribute__((used)) struct handle *handle;
 
 void fill(void *(*note)(const char *, void *, const char *))
 {
@@ -44,9 +48,33 @@ void fill(void *(*note)(const char *, void *, const char *))
 	}
 	current = note("current", calloc(1, sizeof(*current)),
 		       "struct session");
+	handle = open_handle(note);
 }
 """
-OF_LIBRARY = {"session", "buffer", "current"}
+# What the first file only declares.
+OTHER = """
+#include <stdlib.h>
+
+struct page {
+	long number;
+};
+
+struct handle {
+	long size;
+	struct page *page;
+};
+
+struct handle *open_handle(void *(*note)(const char *, void *, const char *))
+{
+	struct handle *handle =
+		note("handle", calloc(1, sizeof(*handle)), "struct handle");
+
+	handle->page =
+		note("page", calloc(1, sizeof(*handle->page)), "struct page");
+	return handle;
+}
+"""
+OF_LIBRARY = {"session", "buffer", "current", "handle", "page"}
 
 TYPES = """
 print(json.dumps({
@@ -70,15 +98,18 @@ def library(debug):
     """The library; debug: where its debug information is (inside, apart, or
     nowhere)."""
     compiler = shutil.which("cc") or pytest.skip("no C compiler")
-    key = hashlib.sha256(LIBRARY.encode()).hexdigest()[:16]
+    text = LIBRARY + OTHER
+    key = hashlib.sha256(text.encode()).hexdigest()[:16]
     folder = cache_dir() / f"types-{debug}-{key}"
     path = folder / "libsessions.so"
     if path.exists():
         return path
     folder.mkdir(exist_ok=True)
-    source, made = folder / "sessions.c", folder / "made.so"
-    source.write_text(LIBRARY)
-    run(compiler, "-g", "-shared", "-fPIC", "-o", made, source)
+    made = folder / "made.so"
+    sources = folder / "sessions.c", folder / "handle.c"
+    for source, text in zip(sources, [LIBRARY, OTHER]):
+        source.write_text(text)
+    run(compiler, "-g", "-shared", "-fPIC", "-o", made, *sources)
     if debug == "apart":
         apart = folder / "libsessions.debug"
         run("objcopy", "--only-keep-debug", made, apart)

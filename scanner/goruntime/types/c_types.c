@@ -60,9 +60,10 @@ static struct gr_error *look(struct gr_types *types,
 
 // --------------------------------------------------------------- definitions
 
-static bool is_definition(const struct gr_dwarf_type *type)
+/* Is it a struct with a name? All others are called `struct'. */
+static bool is_struct(const struct gr_dwarf_type *type)
 {
-	return type->kind == GR_KIND_STRUCT && type->size_bytes;
+	return type->kind == GR_KIND_STRUCT && strcmp(type->name, "struct");
 }
 
 static uint64_t definition_key(const struct gr_c_file *file, const char *name)
@@ -105,7 +106,7 @@ static struct gr_error *find_definition(struct gr_types *types,
 	*ret = GR_DWARF_NONE;
 	if (!gr_type_ref_find(types, GR_REF_C_FILE, file->module)) {
 		for (uint32_t i = 0; !err && i < count; i++) {
-			if (is_definition(&rows[i]))
+			if (is_struct(&rows[i]) && rows[i].size_bytes)
 				err = note_definition(types, file, i);
 			if (!err)
 				err = gr_runtime_step(types->rt, 1);
@@ -192,7 +193,7 @@ struct gr_error *gr_types_from_c(struct gr_types *types,
 	*ret = ref ? ref->id : GR_TYPE_NONE;
 	if (ref || !type)
 		return NULL;
-	if (type->kind == GR_KIND_STRUCT && !type->size_bytes)
+	if (is_struct(type) && !type->size_bytes)
 		err = find_definition(types, file, type->name, &defined);
 	if (!err)
 		err = find_or_make(types, file,
