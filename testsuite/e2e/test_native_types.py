@@ -51,7 +51,7 @@ void fill(void *(*note)(const char *, void *, const char *))
 	handle = open_handle(note);
 }
 """
-# What the first file only declares.
+# The first file only declares these.
 OTHER = """
 #include <stdlib.h>
 
