@@ -5,7 +5,7 @@
 #include "base/sort.h"
 #include "cmemory/neighbours.h"
 #include "goruntime/layout/c_variable.h"
-#include "graph/keys.h"
+#include "heapgraph/limited_keys.h"
 #include "inferior/elf.h"
 #include "naming/memory_name.h"
 #include "naming/vertex.h"
@@ -125,14 +125,9 @@ static struct gr_error *find_group(struct finder *f, gr_vertex v,
 		.beside = "",
 	};
 	err = gr_runtime_append(f->view.rt, leak_vector, &f->groups, group);
-	// The table has at most four slots for a group, and is copied.
-	if (!err && f->keys.count * 2 >= f->keys.capacity)
-		err = gr_image_want(f->view.rt->image,
-				    f->keys.capacity * 2 *
-					    sizeof(*f->keys.slots));
-	return err || gr_keys_add(&f->keys, key, block->units, *ret) ?
-		       err :
-		       &gr_enomem;
+	return err ? err :
+		     gr_limited_keys_add(f->view.rt, &f->keys, key,
+					 block->units, *ret);
 }
 
 static struct gr_error *add_leak(struct finder *f, uint32_t i)

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "graph/poll.h"
+#include "heapgraph/limited_keys.h"
 #include "scan/answers.h"
 
 enum {
@@ -45,6 +46,7 @@ struct gr_error *gr_neighbours_init(struct gr_neighbours *n,
 	gr_vertex first = gr_objects_second(g->objects);
 	struct gr_error *err = NULL;
 
+	n->rt = &answers->stop->program->rt;
 	n->g = g;
 	n->blocks = &answers->graph->native->blocks.list;
 	n->holder_of = gr_array_alloc(g->budget, n->blocks->size + 1,
@@ -102,11 +104,16 @@ static struct gr_error *add(struct gr_neighbours *n, uint32_t group,
 	if (i == UINT32_MAX) {
 		struct gr_neighbour_count count = { .group = group,
 						    .holder = holder };
+		struct gr_error *err;
 
 		i = n->counts.size;
-		if (!gr_neighbour_counts_append(&n->counts, count) ||
-		    !gr_keys_add(&n->keys, holder, group, i))
-			return &gr_enomem;
+		err = gr_runtime_append(n->rt, gr_neighbour_counts, &n->counts,
+					count);
+		if (!err)
+			err = gr_limited_keys_add(n->rt, &n->keys, holder,
+						  group, i);
+		if (err)
+			return err;
 	}
 	n->counts.data[i].blocks++;
 	return NULL;

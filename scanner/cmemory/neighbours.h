@@ -22,6 +22,7 @@ GR_VECTOR(gr_neighbour_counts, struct gr_neighbour_count);
 
 /** Zero-initialised is ready for gr_neighbours_init(). */
 struct gr_neighbours {
+	struct gr_runtime *rt;
 	const struct gr_graph *g;
 	const struct gr_block_vector *blocks;
 	/** By block: a root, or the first object of the type that holds it;

@@ -7,6 +7,7 @@
  * pointers lead to has none.
  */
 #include "heapgraph/internal.h"
+#include "heapgraph/limited_keys.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -109,14 +110,10 @@ static struct gr_error *pointee_of(struct typer *t, uint32_t label,
 		return NULL;
 	}
 	err = find_pointee(t->types, id, off, ret);
-	// The table has at most four slots for a key, and is copied.
-	if (!err && t->pointees.count * 2 >= t->pointees.capacity)
-		err = gr_image_want(t->view.rt->image,
-				    t->pointees.capacity * 2 *
-					    sizeof(*t->pointees.slots));
 	// GR_TYPE_NONE is 0 here.
-	return err || gr_keys_add(&t->pointees, off, id, *ret + 1) ? err :
-								     &gr_enomem;
+	return err ? err :
+		     gr_limited_keys_add(t->view.rt, &t->pointees, off, id,
+					 *ret + 1);
 }
 
 /* Does a pointer to this type say what it leads to? A block is no function. */
@@ -147,8 +144,8 @@ static struct gr_error *set_type(struct typer *t, uint32_t block, gr_type_id id)
 	if (bytes > usable)
 		return NULL;
 	t->labels[block] = id | (is_array ? (uint32_t)GR_LABEL_DATA : 0);
-	struct gr_error *err = gr_runtime_append(t->view.rt, gr_u32_vector,
-						 &t->queue, block);
+	struct gr_error *err =
+		gr_runtime_append(t->view.rt, gr_u32_vector, &t->queue, block);
 	return err ? err : gr_types_fill_c(t->types, id);
 }
 

@@ -33,6 +33,12 @@ struct gr_mapping {
 
 GR_VECTOR(gr_mapping_vector, struct gr_mapping);
 
+/** Is it memory without a file, which may have a name (PR_SET_VMA_ANON_NAME)? */
+static inline bool gr_mapping_is_anonymous(const struct gr_mapping *m)
+{
+	return !m->path || !strncmp(m->path, "[anon:", 6);
+}
+
 /**
  * Mappings in the order of their source, or sorted by address. Zero-initialised,
  * the list is empty.

@@ -74,9 +74,9 @@ static enum gr_run_kind kind_of(uint64_t entry,
 		return GR_RUN_PRESENT;
 	if (mapping->inode)
 		return GR_RUN_FILE;
-	if (!mapping->path || !strcmp(mapping->path, "[heap]") ||
-	    !strncmp(mapping->path, "[stack", 6) ||
-	    !strncmp(mapping->path, "[anon:", 6))
+	if (gr_mapping_is_anonymous(mapping) ||
+	    !strcmp(mapping->path, "[heap]") ||
+	    !strncmp(mapping->path, "[stack", 6))
 		return GR_RUN_ZEROS;
 	return GR_RUN_MISSING; // [vdso] and the like
 }

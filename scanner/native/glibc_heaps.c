@@ -194,15 +194,13 @@ static void check(struct gr_glibc *g, uint32_t first)
 
 	for (size_t i = first; i < arenas->size; i++) {
 		struct gr_native_arena *arena = &arenas->data[i];
-		uint64_t counted, lock;
+		uint64_t lock;
 
 		// The lock is the lower half of the word.
 		if (gr_view_word(view, arena->addr + GR_GLIBC_MUTEX, &lock))
 			arena->is_locked = (uint32_t)lock;
-		if (gr_view_word(view, arena->addr + GR_GLIBC_SYSTEM_MEM,
-				 &counted))
-			arena->counted_bytes = counted;
-		if (arena->counted_bytes == UINT64_MAX)
+		if (!gr_view_word(view, arena->addr + GR_GLIBC_SYSTEM_MEM,
+				  &arena->counted_bytes))
 			gr_glibc_miss(arena);
 		else if (arena->counted_bytes != arena->mapped_bytes)
 			gr_glibc_fail(arena,

@@ -29,7 +29,8 @@ struct search {
 /* May blocks be in this mapping? */
 static bool is_candidate(const struct gr_mapping *m)
 {
-	return !m->path && (m->flags & (PF_R | PF_W)) == (PF_R | PF_W);
+	return gr_mapping_is_anonymous(m) &&
+	       (m->flags & (PF_R | PF_W)) == (PF_R | PF_W);
 }
 
 /* The region of another arena or the arena of Go that holds @p addr ends there;

@@ -129,7 +129,8 @@ gr_native_memory_at(const struct gr_native *native, uint64_t addr);
  * it was written before it was protected. */
 static inline bool gr_native_may_hold(const struct gr_mapping *m)
 {
-	return m->flags & PF_W || (!m->path && m->flags & PF_R);
+	return m->flags & PF_W ||
+	       (m->flags & PF_R && gr_mapping_is_anonymous(m));
 }
 
 /**

@@ -27,11 +27,23 @@ static void forget_bases(struct native_world *w)
 	w->threads[0].regs.fs_base = w->threads[1].regs.fs_base = 0;
 }
 
+/* A kernel may tell the name that glibc gives to anonymous memory
+ * (glibc.mem.decorate_maps). */
+static void name_memory(struct native_world *w)
+{
+	struct gr_mapping_vector *list = &w->residency.mappings.list;
+
+	for (size_t i = 0; i < list->size; i++)
+		if (!list->data[i].path)
+			list->data[i].path = "[anon: glibc: malloc]";
+}
+
 static const struct healthy_case healthy_cases[] = {
 	{ "plain links", false, NULL },
 	{ "mangled links", true, NULL },
 	{ "plain links, no bases", false, forget_bases },
 	{ "mangled links, no bases", true, forget_bases },
+	{ "memory with a name", true, name_memory },
 };
 
 TEST_ROWS(healthy, healthy_cases, c)
