@@ -15,6 +15,9 @@
 #include "base/vector.h"
 #include "inferior/target.h"
 
+/** The name of the stack of a process's first thread. */
+#define GR_FIRST_STACK "[stack]"
+
 /** Target range [start, end). Never empty. */
 struct gr_mapping {
 	uint64_t start, end;

@@ -141,6 +141,16 @@ static struct gr_error *add_segment(struct reader *r, uint32_t mapping,
 	return err;
 }
 
+/* The stack of the first thread has the name that it has in a process: the
+ * kernel puts both of these behind the arguments (fs/binfmt_elf.c). */
+static bool is_first_stack(const struct gr_auxv *auxv,
+			   const struct gr_mapping *m)
+{
+	uint64_t addr = auxv->execfn ? auxv->execfn : auxv->random;
+
+	return !m->path && addr >= m->start && addr < m->end;
+}
+
 /* Copy the segments, with the paths of files. Both lists are sorted. */
 static struct gr_error *add_mappings(const struct gr_image *image,
 				     struct gr_residency *r)
@@ -159,6 +169,8 @@ static struct gr_error *add_mappings(const struct gr_image *image,
 					 files->data[file].start <= m.start ?
 				 files->data[file].path :
 				 NULL;
+		if (is_first_stack(&image->core.auxv, &m))
+			m.path = GR_FIRST_STACK;
 		err = gr_mappings_add(&r->mappings, m);
 		if (!err && i % 256 == 0)
 			err = gr_source_poll(image->target);

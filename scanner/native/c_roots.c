@@ -13,6 +13,7 @@ struct finder {
 	struct gr_view view;
 	struct gr_c_root_vector *ret;
 	struct gr_c_root like; /* the mapping that is looked at */
+	bool is_first_stack;   /* that mapping */
 };
 
 const char *gr_c_root_kind_name(enum gr_c_root_kind kind)
@@ -65,6 +66,36 @@ static bool is_live(const struct finder *f, uint64_t fs_base)
 	size_t n = gr_count_before(list->size, i, list->data[i] < fs_base);
 
 	return n < list->size && list->data[n] == fs_base;
+}
+
+/* The start of the stack of the struct pthread [tcb, end), which lies in a
+ * range from @p start on. Its address and size are neighbours (nptl/descr.h:
+ * stackblock); a program may give a part of its own memory as a stack. */
+static uint64_t start_of_stack(struct finder *f, uint64_t start, uint64_t tcb,
+			       uint64_t end)
+{
+	struct gr_recorder *recorder = f->spec->rt->recorder;
+	uint64_t block, bytes;
+
+	// Bounded by end_of_thread(): two pages.
+	for (uint64_t at = tcb; at < end; at += GR_WORD_BYTES) {
+		if (!gr_view_word(&f->view, at, &block) || block > tcb ||
+		    !gr_view_word(&f->view, at + GR_WORD_BYTES, &bytes) ||
+		    bytes <= tcb - block || bytes > end - block)
+			continue;
+		if (recorder)
+			gr_recorder_add(recorder, at, 2 * GR_WORD_BYTES);
+		return block > start ? block : start;
+	}
+	return start;
+}
+
+/* Is the mapping the stack of the first thread, which has nothing else in it? A
+ * thread may also run on memory that a program has for coroutines or signal
+ * handlers, and the kernel joins that with its neighbours. */
+static bool is_first_stack(const struct gr_mapping *m)
+{
+	return m->path && !strcmp(m->path, GR_FIRST_STACK);
 }
 
 /* The end of the struct pthread at @p tcb, which ends a stack, and so a page. */
@@ -143,16 +174,21 @@ static struct gr_error *add_memory(struct finder *f, uint64_t start,
 		if (err || !tcb)
 			break;
 		uint64_t stop = end_of_thread(tcb, end);
+		uint64_t low = start_of_stack(f, start, tcb, stop);
 		record_thread(f, tcb);
-		err = add_stack(f, start, tcb, stop);
+		err = add(f, GR_C_ROOT_MEMORY, start, low, 0);
+		if (!err)
+			err = add_stack(f, low, tcb, stop);
 		// A crafted one may be on each page.
 		if (!err)
 			err = gr_runtime_step(f->spec->rt,
-					      4 + (tcb - start) / 128);
+					      64 + (tcb - start) / 128);
 		start = stop;
 	}
 	const struct gr_stack_pointer *pointer =
-		err || start >= end ? NULL : pointer_in(f, start, end);
+		!err && start < end && f->is_first_stack ?
+			pointer_in(f, start, end) :
+			NULL;
 	if (err)
 		return err;
 	return pointer ? add(f, GR_C_ROOT_STACK, pointer->sp & ~UINT64_C(7),
@@ -278,6 +314,7 @@ static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 	if (!err)
 		err = add_data(f, m.start, end);
 	f->like = (struct gr_c_root){ 0 };
+	f->is_first_stack = is_first_stack(&m);
 	m.start = end;
 	return err ? err : add_mapping(f, &m);
 }

@@ -8,7 +8,7 @@ enum { RANK_THREAD, RANK_INTERRUPTED, RANK_G0 };
 
 /** The words of an m that tell about its thread. */
 struct machine {
-	uint64_t procid, g0, gsignal;
+	uint64_t procid, g0, gsignal, curg;
 };
 
 void gr_c_threads_deinit(struct gr_c_threads *threads)
@@ -51,6 +51,9 @@ static struct gr_error *read_machine(const struct gr_sched *sched, uint64_t m,
 		err = gr_image_read_u64(image, m + layout->m.gsignal.off,
 					&ret->gsignal);
 	if (!err)
+		err = gr_image_read_u64(image, m + layout->m.curg.off,
+					&ret->curg);
+	if (!err)
 		err = gr_image_read_u64(image, m + layout->m.procid.off,
 					&ret->procid);
 	return err;
@@ -76,47 +79,79 @@ static const struct gr_regs *registers_of(const struct gr_c_threads *t,
 							      NULL;
 }
 
-/* Add what a handler interrupted, if the thread is in one. */
-static struct gr_error *add_interrupted(const struct gr_sched *sched,
-					const struct machine *m,
-					size_t nthreads, struct gr_c_threads *t)
+/* The stack of a g. */
+static struct gr_error *read_stack(const struct gr_sched *sched, uint64_t g,
+				   uint64_t *lo, uint64_t *hi)
 {
 	const struct gr_layout *layout = &sched->rt->layout;
-	const struct gr_regs *regs = registers_of(t, nthreads, m->procid);
+	struct gr_error *err = gr_image_read_u64(
+		sched->rt->image, g + layout->g.stack_lo.off, lo);
+
+	return err ? err :
+		     gr_image_read_u64(sched->rt->image,
+				       g + layout->g.stack_hi.off, hi);
+}
+
+/* Add what a handler interrupted, if the thread is in one; *@p sp is then its
+ * stack pointer. */
+static struct gr_error *add_interrupted(const struct gr_sched *sched,
+					const struct machine *m,
+					const struct gr_regs *regs,
+					struct gr_c_threads *t, uint64_t *sp)
+{
 	struct gr_regs before;
 	bool is_found = false;
 	uint64_t lo, hi;
 
-	if (!regs || !m->gsignal)
+	if (!m->gsignal)
 		return NULL;
-	struct gr_error *err = gr_image_read_u64(
-		sched->rt->image, m->gsignal + layout->g.stack_lo.off, &lo);
-	if (!err)
-		err = gr_image_read_u64(sched->rt->image,
-					m->gsignal + layout->g.stack_hi.off,
-					&hi);
+	struct gr_error *err = read_stack(sched, m->gsignal, &lo, &hi);
 	if (!err)
 		err = gr_signal_interrupted(sched->rt, lo, hi, regs, &before,
 					    &is_found);
 	if (err || !is_found)
 		return err;
-	err = add_pointer(sched, t, before.value[sched->rt->arch->sp],
-			  m->procid, RANK_INTERRUPTED);
+	*sp = before.value[sched->rt->arch->sp];
+	err = add_pointer(sched, t, *sp, m->procid, RANK_INTERRUPTED);
 	return err ? err : add_registers(sched, t, &before, m->procid);
 }
 
-/* Add how far down the stack of a thread is in use while it runs Go code. */
+/* Add how far down the stack of a thread is in use while it runs Go code: @p
+ * thread_sp, if it is known, is then on the stack of its goroutine. In C code, a
+ * thread uses more of it, and may have left it for a stack of its own. */
 static struct gr_error *add_g0(const struct gr_sched *sched,
-			       const struct machine *m, struct gr_c_threads *t)
+			       const struct machine *m, uint64_t thread_sp,
+			       struct gr_c_threads *t)
 {
-	uint64_t sp;
+	uint64_t sp, lo = 0, hi = 0;
+	struct gr_error *err = NULL;
 
 	if (!m->g0)
 		return NULL;
-	struct gr_error *err = gr_image_read_u64(
-		sched->rt->image, m->g0 + sched->rt->layout.g.sched_sp.off,
-		&sp);
+	if (thread_sp && m->curg)
+		err = read_stack(sched, m->curg, &lo, &hi);
+	if (err || (thread_sp && (thread_sp < lo || thread_sp >= hi)))
+		return err;
+	err = gr_image_read_u64(sched->rt->image,
+				m->g0 + sched->rt->layout.g.sched_sp.off, &sp);
 	return err ? err : add_pointer(sched, t, sp, m->procid, RANK_G0);
+}
+
+/* Add what the m knows of its thread. */
+static struct gr_error *add_machine(const struct gr_sched *sched, uint64_t addr,
+				    size_t nthreads, struct gr_c_threads *t)
+{
+	struct machine m;
+	struct gr_error *err = read_machine(sched, addr, &m);
+
+	if (err)
+		return err;
+	const struct gr_regs *regs = registers_of(t, nthreads, m.procid);
+	uint64_t sp = regs ? regs->value[sched->rt->arch->sp] : 0;
+
+	if (regs)
+		err = add_interrupted(sched, &m, regs, t, &sp);
+	return err ? err : add_g0(sched, &m, sp, t);
 }
 
 static struct gr_error *add_machines(const struct gr_sched *sched,
@@ -125,13 +160,7 @@ static struct gr_error *add_machines(const struct gr_sched *sched,
 	struct gr_error *err = NULL;
 
 	for (size_t i = 0; !err && i < sched->nms; i++) {
-		struct machine m;
-
-		err = read_machine(sched, sched->ms[i], &m);
-		if (!err)
-			err = add_interrupted(sched, &m, nthreads, t);
-		if (!err)
-			err = add_g0(sched, &m, t);
+		err = add_machine(sched, sched->ms[i], nthreads, t);
 		gr_error_catch(&err, GR_ERROR_FAULT);
 		gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 		if (!err)

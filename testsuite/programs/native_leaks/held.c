@@ -35,7 +35,6 @@ static volatile uintptr_t *volatile kept_words[KEPT_WORDS];
 static char *volatile inside;
 static struct node *volatile list;
 static void *volatile *own_mapping, *volatile *shared_mapping;
-static void *volatile *protected_mapping, *volatile *code_mapping;
 static __thread void *volatile of_thread;
 static pthread_key_t key;
 static int waiting;
@@ -65,24 +64,12 @@ static void *map(int how)
 	return area;
 }
 
-static void protect(void *area, int how)
-{
-	if (mprotect(area, PAGES, how))
-		abort();
-}
-
 static void hold_by_mappings(void)
 {
 	own_mapping = map(MAP_PRIVATE);
 	own_mapping[1000] = take(HELD, "mapping", 104);
 	shared_mapping = map(MAP_SHARED);
 	shared_mapping[1001] = take(HELD, "shared", 120);
-	protected_mapping = map(MAP_PRIVATE);
-	protected_mapping[999] = take(HELD, "read-only", 168);
-	protect(protected_mapping, PROT_READ);
-	code_mapping = map(MAP_PRIVATE);
-	code_mapping[998] = take(HELD, "code", 184);
-	protect(code_mapping, PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 static void hold_by_library(const char *path)

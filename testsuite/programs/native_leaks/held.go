@@ -98,11 +98,12 @@ func holdByGoroutine() {
 	<-ready
 }
 
-// waitInC leaves two threads of Go that wait in C.
+// waitInC leaves three threads of Go that wait in C.
 func waitInC() {
 	go C.wait_with_frame()
 	go C.wait_with_register()
-	for C.waiting_callers() < 2 {
+	go C.wait_in_coroutine()
+	for C.waiting_callers() < 2 || C.waiting_coroutines() < 1 {
 		time.Sleep(time.Millisecond)
 	}
 }

@@ -84,6 +84,7 @@ func plant() {
 	}
 	C.hold_blocks(library)
 	C.free(unsafe.Pointer(library))
+	C.hold_unusually()
 	apart(holdByGo)
 	apart(holdBehindC)
 	holdByGoroutine()

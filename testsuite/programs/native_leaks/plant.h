@@ -16,6 +16,9 @@ void lose_blocks(void);
 /** Blocks that memory of C holds. library: one with `held_by_library', or "" */
 void hold_blocks(const char *library);
 
+/** Blocks that memory of unusual kinds holds. */
+void hold_unusually(void);
+
 /** Blocks that are freed, and their stale addresses in a variable. */
 void free_blocks(void);
 
@@ -28,5 +31,9 @@ void wait_with_register(void);
 
 /** How many of these wait. */
 int waiting_callers(void);
+
+/** Hold a block in a frame while a coroutine runs; never returns. */
+void wait_in_coroutine(void);
+int waiting_coroutines(void);
 
 #endif

@@ -9,7 +9,7 @@
 static sem_t ready;
 static void (*next)(void);
 
-pthread_t thread_begin(void *(*run)(void *))
+static pthread_t begin(const pthread_attr_t *attr, void *(*run)(void *))
 {
 	sigset_t all, old;
 	pthread_t thread;
@@ -17,11 +17,16 @@ pthread_t thread_begin(void *(*run)(void *))
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	failed = pthread_create(&thread, NULL, run, NULL);
+	failed = pthread_create(&thread, attr, run, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (failed)
 		abort();
 	return thread;
+}
+
+pthread_t thread_begin(void *(*run)(void *))
+{
+	return begin(NULL, run);
 }
 
 static void *run_next(void *unused)
@@ -30,13 +35,18 @@ static void *run_next(void *unused)
 	return unused;
 }
 
+void thread_stays_with(const pthread_attr_t *attr, void *(*run)(void *))
+{
+	sem_init(&ready, 0, 0);
+	pthread_detach(begin(attr, run));
+	while (sem_wait(&ready))
+		;
+}
+
 void thread_stays(void (*run)(void))
 {
 	next = run;
-	sem_init(&ready, 0, 0);
-	pthread_detach(thread_begin(run_next));
-	while (sem_wait(&ready))
-		;
+	thread_stays_with(NULL, run_next);
 }
 
 void thread_ready(void)

@@ -10,6 +10,9 @@ pthread_t thread_begin(void *(*run)(void *));
 /** A thread that calls thread_ready(), and never ends. Waits for that. */
 void thread_stays(void (*run)(void));
 
+/** The same with attributes of the thread. */
+void thread_stays_with(const pthread_attr_t *attr, void *(*run)(void *));
+
 void thread_ready(void);
 
 #endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Blocks that memory holds which threads and allocators use in unusual ways.
+#define _GNU_SOURCE
+#include "plant.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "record.h"
+#include "threads.h"
+
+enum { PART = 1 << 18, WORD = 9 };
+
+// Half of a mapping; the other half is a stack.
+struct halves {
+	void *volatile data[PART / sizeof(void *)];
+	char stack[PART];
+};
+
+static void *volatile *protected_mapping, *volatile *executable_mapping;
+static struct halves *under_stack, *under_coroutine;
+static ucontext_t thread_context, coroutine_context;
+static int coroutines;
+
+static void *map(size_t bytes, int access)
+{
+	void *area =
+		mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (area == MAP_FAILED)
+		abort();
+	return area;
+}
+
+static void hold_by_protected(void)
+{
+	protected_mapping = map(PART, PROT_READ | PROT_WRITE);
+	protected_mapping[WORD] = take(HELD, "protected", 104);
+	if (mprotect((void *)protected_mapping, PART, PROT_READ))
+		abort();
+	executable_mapping = map(PART, PROT_READ | PROT_WRITE | PROT_EXEC);
+	executable_mapping[WORD] = take(HELD, "executable", 104);
+}
+
+static void *stay(void *unused)
+{
+	thread_ready();
+	for (;;)
+		pause();
+	return unused;
+}
+
+// A thread whose stack is the upper half of the program's own memory.
+static void hold_under_stack(void)
+{
+	pthread_attr_t attr;
+
+	under_stack = map(sizeof(*under_stack), PROT_READ | PROT_WRITE);
+	under_stack->data[WORD] = take(HELD, "under a stack", 120);
+	if (pthread_attr_init(&attr) ||
+	    pthread_attr_setstack(&attr, under_stack->stack, PART))
+		abort();
+	thread_stays_with(&attr, stay);
+	pthread_attr_destroy(&attr);
+}
+
+static void run_coroutine(void)
+{
+	__atomic_add_fetch(&coroutines, 1, __ATOMIC_SEQ_CST);
+	for (;;)
+		pause();
+}
+
+// The thread waits on the upper half of the program's own memory. Its frame
+// here is not above its stack pointer then.
+void wait_in_coroutine(void)
+{
+	void *volatile block = take(HELD, "frame that was left", 136);
+
+	under_coroutine = map(sizeof(*under_coroutine), PROT_READ | PROT_WRITE);
+	under_coroutine->data[WORD] = take(HELD, "under a coroutine", 152);
+	if (getcontext(&coroutine_context))
+		abort();
+	coroutine_context.uc_stack.ss_sp = under_coroutine->stack;
+	coroutine_context.uc_stack.ss_size = PART;
+	makecontext(&coroutine_context, run_coroutine, 0);
+	while (block)
+		swapcontext(&thread_context, &coroutine_context);
+}
+
+int waiting_coroutines(void)
+{
+	return __atomic_load_n(&coroutines, __ATOMIC_SEQ_CST);
+}
+
+void hold_unusually(void)
+{
+	hold_by_protected();
+	hold_under_stack();
+}
