@@ -1225,7 +1225,8 @@ class Native(NamedTuple):  # gr_native_report
     """The memory of the C allocators."""
 
     is_expected: bool
-    """The program has loaded libraries, so that it may have C memory."""
+    """The program has libraries of C, so that it may have C memory; or its
+    files are not known."""
     is_known: bool
     """False: the target does not tell what is mapped."""
     heaps: tuple[NativeHeap, ...]  # heaps[nheaps]

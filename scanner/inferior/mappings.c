@@ -192,18 +192,24 @@ gr_mappings_find_file(const struct gr_mappings *mappings, const char *path,
 	return by_name;
 }
 
-bool gr_mappings_have_libraries(const struct gr_mappings *mappings)
+bool gr_mappings_may_have_c(const struct gr_mappings *mappings)
 {
 	const char *first = NULL;
+	bool is_named = false;
 
 	for (size_t i = 0; i < mappings->list.size; i++) {
 		const struct gr_mapping *m = &mappings->list.data[i];
 
-		if (!m->path || *m->path != '/' || !(m->flags & PF_X))
+		if (m->path && !strcmp(m->path, "[heap]"))
+			return true;
+		if (!m->path || *m->path != '/')
+			continue;
+		is_named = true;
+		if (!(m->flags & PF_X))
 			continue;
 		if (first && strcmp(first, m->path) != 0)
 			return true;
 		first = m->path;
 	}
-	return false;
+	return !is_named && mappings->list.size;
 }

@@ -93,7 +93,11 @@ const struct gr_mapping *
 gr_mappings_find_file(const struct gr_mappings *mappings, const char *path,
 		      uint64_t off);
 
-/** Is a library loaded? Two files with code say so: one is the executable. */
-bool gr_mappings_have_libraries(const struct gr_mappings *mappings);
+/**
+ * May the program have C memory? It has loaded a library if two files have code:
+ * one is the executable. Only C uses the heap of the kernel, also in a program
+ * that is linked statically. Without the names of files, nothing is known.
+ */
+bool gr_mappings_may_have_c(const struct gr_mappings *mappings);
 
 #endif /* GR_MAPPINGS_H */

@@ -205,7 +205,7 @@ struct gr_error *gr_native_read(const struct gr_native_spec *spec,
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->is_expected =
-		gr_mappings_have_libraries(&spec->residency->mappings);
+		gr_mappings_may_have_c(&spec->residency->mappings);
 	struct gr_error *err = read_all(spec, ret);
 
 	ret->is_expected |= ret->allocators.size > 0;
@@ -221,7 +221,7 @@ struct gr_error *gr_native_plan(struct gr_runtime *rt,
 	const struct gr_resident_vector *list = &residency->ranges;
 	struct gr_error *err = NULL;
 
-	if (!gr_mappings_have_libraries(&residency->mappings))
+	if (!gr_mappings_may_have_c(&residency->mappings))
 		return NULL;
 	for (size_t i = 0; !err && i < list->size; i++) {
 		const struct gr_resident *range = &list->data[i];

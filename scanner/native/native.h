@@ -74,7 +74,7 @@ GR_VECTOR(gr_native_allocator_vector, struct gr_native_allocator);
 
 /** Zero-initialised, there is no C memory. */
 struct gr_native {
-	/** A file with code beside the executable is mapped, or an allocator
+	/** There may be C memory (gr_mappings_may_have_c()), or an allocator
 	 * was found. */
 	bool is_expected;
 	/** A thread was in the code of an allocator when the program was

@@ -229,7 +229,7 @@ static void class_main_heap(struct table *t)
 	size_t last = SIZE_MAX;
 
 	if (gr_stop_origin_kind(t->stop) != GR_TARGET_CORE ||
-	    !gr_mappings_have_libraries(t->mappings))
+	    !gr_mappings_may_have_c(t->mappings))
 		return;
 	for (size_t i = 0; i < t->size; i++)
 		if (gr_image_module_at(t->stop->image, t->list[i].start) == 0)

@@ -49,7 +49,7 @@ struct gr_error *gr_stop_read_residency(struct gr_stop *stop)
 					&stop->pages.collector);
 	if (!err)
 		err = read_heap_pages(stop);
-	if (!err && gr_mappings_have_libraries(&stop->pages.residency.mappings))
+	if (!err && gr_mappings_may_have_c(&stop->pages.residency.mappings))
 		err = gr_c_blocks_read(&stop->program->rt,
 				       &stop->pages.residency,
 				       &stop->pages.arenas,

@@ -260,7 +260,7 @@ static struct gr_error *read_goroutines(struct gr_stop *stop)
 static bool has_native(const struct gr_stop *stop)
 {
 	return stop->is_native_copied &&
-	       gr_mappings_have_libraries(&stop->pages.residency.mappings);
+	       gr_mappings_may_have_c(&stop->pages.residency.mappings);
 }
 
 /* Read the spans of the heap, and plan what holds pointers. */

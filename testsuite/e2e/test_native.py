@@ -14,7 +14,7 @@ import natives
 from natives import CENTRAL, OTHER_BLOCKS, OTHER_BYTES
 from session import run_cli
 from targets import attach_reason, skip_if
-from toolchains import variants
+from toolchains import Variant, variants
 from waiting import stop
 
 WORDS = 4  # of a block in the file of the truth
@@ -161,6 +161,15 @@ def test_settings_of_other_glibc(farm, glibc, how):
     check(farm.target("native_heap", variant, args=FEW, env=SETTINGS[how]))
 
 
+@pytest.mark.parametrize("kind", ["core", "live"])
+def test_static(farm, kind):
+    """The allocator lies in the executable, and no library is loaded."""
+    if kind == "live":
+        skip_if(attach_reason())
+    variant = Variant(CENTRAL.release, "static")
+    check(farm.target("native_heap", variant, kind, args=FEW))
+
+
 def test_core_of_gdb(farm):
     check(farm.target("native_heap", CENTRAL, "gcore", args=FEW))
 
@@ -208,3 +217,6 @@ def test_no_c_memory(farm, variant):
     assert natives.native(target)["allocators"] == []
     document = natives.leaks(target)
     assert document["leaked_blocks"] == 0 and document["groups"] == []
+    text = "the program has no C memory: no C library is in it\n"
+    for words in ["native"], ["native", "leaks"]:
+        assert run_cli([*natives.where(target), *words]).stdout == text

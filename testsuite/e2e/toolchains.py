@@ -28,6 +28,7 @@ FLAGS = {
     "pie": ["-buildmode=pie"],
     "nodwarf": ["-ldflags=-w"],
     "external": ["-ldflags=-linkmode=external"],
+    "static": ["-ldflags=-linkmode=external -extldflags=-static"],
     "race": ["-race"],
     "stripped": ["-ldflags=-s -w"],
     "plain-dwarf": ["-ldflags=-compressdwarf=false"],
@@ -44,8 +45,8 @@ FLAGS = {
 }
 ENVIRONMENT = {
     flavour: {"CGO_ENABLED": "1"}
-    for flavour in ("external", "race", "cgo", "cgo-nodwarf", "cgo-stripped",
-                    "c-shared", "c-shared-stripped", "plugin",
+    for flavour in ("external", "static", "race", "cgo", "cgo-nodwarf",
+                    "cgo-stripped", "c-shared", "c-shared-stripped", "plugin",
                     "plugin-stripped")
 }  # fmt: skip
 ENVIRONMENT["arm64"] = {"GOARCH": "arm64"}

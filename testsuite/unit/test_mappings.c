@@ -7,6 +7,8 @@
 
 #include "suite.h"
 
+#include <elf.h>
+
 enum { MOST = 300, ADDRESSES = 2000 };
 
 struct mappings_case {
@@ -96,6 +98,38 @@ TEST(order)
 			     m[-1].file_off < m->file_off));
 	}
 	gr_mappings_deinit(&mappings);
+}
+
+static bool may_have_c(const struct gr_mapping *list, size_t n)
+{
+	struct gr_mappings mappings = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		assert_null(gr_mappings_add(&mappings, list[i]));
+	bool ret = gr_mappings_may_have_c(&mappings);
+	gr_mappings_deinit(&mappings);
+	return ret;
+}
+
+TEST(c_memory)
+{
+	const struct gr_mapping code = { 1 << 12, 2 << 12, .path = "/exe",
+					 .flags = PF_R | PF_X };
+	const struct gr_mapping other = { 2 << 12, 3 << 12, .path = "/lib",
+					  .flags = PF_R | PF_X };
+	const struct gr_mapping text = { 2 << 12, 3 << 12, .path = "/text",
+					 .flags = PF_R };
+	const struct gr_mapping heap = { 3 << 12, 4 << 12, .path = "[heap]",
+					 .flags = PF_R | PF_W };
+	const struct gr_mapping plain = { 4 << 12, 5 << 12,
+					  .flags = PF_R | PF_W };
+
+	assert_false(may_have_c(NULL, 0));
+	assert_false(may_have_c((struct gr_mapping[]){ code, text, plain }, 3));
+	assert_true(may_have_c((struct gr_mapping[]){ code, other }, 2));
+	assert_true(may_have_c((struct gr_mapping[]){ code, heap }, 2));
+	// The names of files are not known.
+	assert_true(may_have_c((struct gr_mapping[]){ plain }, 1));
 }
 
 GR_SUITE("mappings")

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import args, native, partial
-from ..render.native import NativeReport, uncounted_reasons
+from ..render.native import NativeReport, nothing_line, uncounted_reasons
 from ..render.native_leaks import NativeLeaksReport, leaked_line
 from ..session import running
 from .base import ConditionHolds, answer_report, check_has
@@ -91,6 +91,7 @@ def leaked(
 ) -> NativeLeaksReport:
     """The answer on blocks that nothing holds."""
     found = scan.native_leaks()
+    nothing = "" if found.is_known else nothing_line(scan.native())
     return NativeLeaksReport(
         tool_version=native.load().VERSION,
         partial=[
@@ -98,6 +99,7 @@ def leaked(
             *uncounted_reasons(found.unchecked_arenas),
         ],
         found=found,
+        nothing=nothing,
         contents=_contents(scan, found) if with_values else {},
         top=top,
     )

@@ -55,7 +55,7 @@ def nothing_line(found: Native) -> str:
             "no C allocator that goref knows (glibc) was found; `goref rss' "
             "has the classes of memory"
         )
-    return "the program has no C memory: it has loaded no library"
+    return "the program has no C memory: no C library is in it"
 
 
 def overview_lines(

@@ -31,10 +31,12 @@ def leaked_line(found: NativeLeaks) -> str:
 class NativeLeaksReport(Report):
     """Blocks of C that nothing holds.
 
+    nothing: why no block is known, if so.
     contents: the first bytes of examples, by address.
     top: groups; 0: all; None: all in JSON, 12 as text."""
 
     found: NativeLeaks
+    nothing: str = ""
     contents: Mapping[int, bytes] = {}
     top: int | None = None
 
@@ -42,7 +44,7 @@ class NativeLeaksReport(Report):
         found = self.found
         if not found.is_known:
             return [
-                styled("C memory is not known; `goref native' says why", "title"),
+                styled(self.nothing, "title"),
                 *partial_lines(self.partial),
             ]
         lines = [
