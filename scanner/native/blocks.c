@@ -129,7 +129,7 @@ struct gr_error *gr_blocks_index(struct gr_blocks *blocks,
 	if (!list->size)
 		return NULL;
 	blocks->start = list->data[0].addr;
-	blocks->end = end_of(&list->data[list->size - 1]);
+	blocks->end = end_of(&list->data[list->size - 1]) + 1;
 	for (size_t i = 0; !err && i < list->size; i++)
 		err = index_block(blocks, rt, i);
 	for (size_t i = 0; i < blocks->areas.size; i++)
@@ -181,6 +181,11 @@ uint32_t gr_blocks_look_up(struct gr_blocks *blocks, uint64_t addr)
 	uint32_t n = area ? count_up_to(blocks, area, addr) :
 			    gr_blocks_from(blocks, addr + 1);
 
-	return n && addr < end_of(&blocks->list.data[n - 1]) ? n - 1 :
-							       GR_BLOCK_NONE;
+	if (!n)
+		return GR_BLOCK_NONE;
+	const struct gr_block *block = &blocks->list.data[n - 1];
+	// Blocks that are mapped one by one have no header behind them.
+	return addr < end_of(block) + (block->header_words == 1) ?
+		       n - 1 :
+		       GR_BLOCK_NONE;
 }

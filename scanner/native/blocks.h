@@ -38,7 +38,7 @@ GR_VECTOR(gr_block_areas, struct gr_block_area);
 /** Zero-initialised, there are none. */
 struct gr_blocks {
 	struct gr_block_vector list;
-	uint64_t start, end; /**< All blocks lie in [start, end). */
+	uint64_t start, end; /**< Addresses in [start, end) may be found. */
 	struct gr_block_areas areas;
 	size_t last; /**< Hint: the area that was found last. */
 };
@@ -67,7 +67,8 @@ static inline uint64_t gr_block_usable_bytes(const struct gr_block *block)
 /** gr_blocks_find() for an address in [start, end). */
 uint32_t gr_blocks_look_up(struct gr_blocks *blocks, uint64_t addr);
 
-/** The block whose usable bytes hold @p addr, or GR_BLOCK_NONE. */
+/** The block whose usable bytes hold @p addr, or end there with the header of
+ * the next one (C has pointers to the end of an array); or GR_BLOCK_NONE. */
 static inline uint32_t gr_blocks_find(struct gr_blocks *blocks, uint64_t addr)
 {
 	if (GR_LIKELY(addr - blocks->start >= blocks->end - blocks->start))

@@ -204,8 +204,7 @@ struct gr_error *gr_native_read(const struct gr_native_spec *spec,
 				struct gr_native *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	ret->is_expected =
-		gr_mappings_may_have_c(&spec->residency->mappings);
+	ret->is_expected = gr_mappings_may_have_c(&spec->residency->mappings);
 	struct gr_error *err = read_all(spec, ret);
 
 	ret->is_expected |= ret->allocators.size > 0;

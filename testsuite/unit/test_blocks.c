@@ -37,9 +37,10 @@ static void add_random(struct world *w, uint64_t *seed)
 		uint32_t units =
 			2 + below(seed, below(seed, 20) ? 40 : 20000000);
 
-		w->all[i] = (struct gr_block){ .addr = addr,
-					       .units = units,
-					       .header_words = 1 };
+		w->all[i] =
+			(struct gr_block){ .addr = addr,
+					   .units = units,
+					   .header_words = 1 + below(seed, 2) };
 		addr += gr_block_bytes(&w->all[i]);
 		addr += 16 * below(seed, 2) * below(seed, 1 << below(seed, 24));
 	}
@@ -65,7 +66,9 @@ static uint32_t search(const struct world *w, uint64_t addr)
 {
 	for (size_t i = 0; i < w->nall; i++)
 		if (addr >= w->all[i].addr &&
-		    addr - w->all[i].addr < gr_block_usable_bytes(&w->all[i]))
+		    addr - w->all[i].addr <
+			    gr_block_usable_bytes(&w->all[i]) +
+				    (w->all[i].header_words == 1))
 			return i;
 	return GR_BLOCK_NONE;
 }

@@ -21,6 +21,7 @@ enum {
 	KEPT_WORDS = 8,
 	PAGES = 3 << 12, // of a mapping
 	INSIDE = 40,
+	TO_THE_END = 280,
 };
 
 struct node {
@@ -32,7 +33,7 @@ struct node {
 static void *volatile global_blocks[GLOBAL_BLOCKS];
 static void *volatile odd_blocks[ODD_BLOCKS];
 static volatile uintptr_t *volatile kept_words[KEPT_WORDS];
-static char *volatile inside;
+static char *volatile inside, *volatile end;
 static struct node *volatile list;
 static void *volatile *own_mapping, *volatile *shared_mapping;
 static __thread void *volatile of_thread;
@@ -52,6 +53,8 @@ static void hold_by_variables(void)
 		list = node;
 	}
 	inside = (char *)take(HELD, "interior", 200) + INSIDE;
+	// Malloc gives no byte more: the next header begins there.
+	end = (char *)take(HELD, "end", TO_THE_END) + TO_THE_END;
 }
 
 static void *map(int how)
