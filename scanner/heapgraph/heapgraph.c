@@ -266,6 +266,8 @@ static struct gr_error *make_edges(struct gr_graph_maker *maker)
 		err = gr_graph_add_roots(maker);
 	if (!err && maker->hg->native)
 		err = gr_graph_add_c_roots(maker);
+	if (!err && maker->hg->native)
+		err = gr_graph_add_frames(maker, parts, n);
 	if (!err)
 		err = fill_root_part(maker, &parts[n + 1]);
 	if (!err)

@@ -79,6 +79,12 @@ gr_graph_type_blocks(struct gr_graph_maker *maker) GR_MUST_CHECK;
 struct gr_error *
 gr_graph_add_c_roots(struct gr_graph_maker *maker) GR_MUST_CHECK;
 
+/** Add words of frames of Go as roots of the blocks that nothing else holds.
+ * @p parts: the edges of objects, and behind these @p nparts those of blocks. */
+struct gr_error *gr_graph_add_frames(struct gr_graph_maker *maker,
+				     const struct gr_edges *parts,
+				     size_t nparts) GR_MUST_CHECK;
+
 /** The blocks to which edges may lead, or NULL. */
 static inline struct gr_blocks *gr_graph_blocks(const struct gr_graph_maker *m)
 {

@@ -19,13 +19,16 @@
 #include "native/native.h"
 
 /** X(id, name) */
-#define GR_C_ROOT_KINDS(X)    \
-	X(DATA, "C data")     \
-	X(STACK, "C stack")   \
-	X(THREAD, "C thread") \
-	X(MEMORY, "C memory") \
-	X(UNCHECKED, "unchecked arena")
+#define GR_C_ROOT_KINDS(X)              \
+	X(DATA, "C data")               \
+	X(STACK, "C stack")             \
+	X(THREAD, "C thread")           \
+	X(MEMORY, "C memory")           \
+	X(UNCHECKED, "unchecked arena") \
+	X(GOROUTINE, "goroutine")
 
+/** GR_C_ROOT_GOROUTINE: the stack of a goroutine, whose words may be addresses
+ * that are no pointers of Go; gr_c_roots_find() has none. */
 enum gr_c_root_kind {
 #define X(id, name) GR_C_ROOT_##id,
 	GR_C_ROOT_KINDS(X)

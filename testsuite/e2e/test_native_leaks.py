@@ -23,7 +23,7 @@ LOST_BY_OTHERS = 8
 # Each is the only holder of one block.
 PLACES = ["end", "executable", "frame", "frame of caller",
           "frame that was left", "goroutine", "handle", "interior", "key",
-          "library", "main tls", "mapping", "protected", "register",
+          "library", "main tls", "mapping", "number", "protected", "register",
           "register of caller", "shared", "tls", "under a coroutine",
           "under a stack"]  # fmt: skip
 

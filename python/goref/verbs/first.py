@@ -183,8 +183,8 @@ references.
 
 `native leaks' prints the blocks that nothing holds, in groups of one size and
 content. A block is held if a path leads to it from a reached object of Go, from
-the live words of a goroutine, from data of the program and its libraries, or
-from a thread's stack, registers and variables. Dead objects of Go hold nothing.
+the frames of a goroutine, from data of the program and its libraries, or from
+a thread's stack, registers and variables. Dead objects of Go hold nothing.
 A block that only a leaked block leads to is leaked, too.""",
     (TOP_NATIVE, FAIL_ON_C_LEAKS, C_VALUES, *COMMON),
     "[leaks]",

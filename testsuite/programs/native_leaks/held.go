@@ -86,14 +86,17 @@ func holdBehindC() {
 	pinOne()
 }
 
-// holdByGoroutine leaves a goroutine whose frame alone has a block.
+// holdByGoroutine leaves a goroutine whose frame alone has two blocks, one as a
+// number.
 func holdByGoroutine() {
 	ready := make(chan int)
 	go func() {
 		block := C.take(C.HELD, kind("goroutine"), 248)
+		number := uintptr(C.take(C.HELD, kind("number"), 264))
 		close(ready)
 		<-neverReady
 		C.free(block)
+		C.free(unsafe.Pointer(number))
 	}()
 	<-ready
 }
