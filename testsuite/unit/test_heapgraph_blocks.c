@@ -160,9 +160,11 @@ static uint32_t naive_find(const struct fixture_c *f, uint64_t addr)
 	const struct gr_block_vector *list = &f->native.blocks.list;
 
 	for (size_t i = 0; i < list->size; i++)
+		// A pointer to the end of a block leads to it, too.
 		if (addr >= list->data[i].addr &&
 		    addr - list->data[i].addr <
-			    gr_block_usable_bytes(&list->data[i]))
+			    gr_block_usable_bytes(&list->data[i]) +
+				    (list->data[i].header_words == 1))
 			return i;
 	return GR_BLOCK_NONE;
 }
