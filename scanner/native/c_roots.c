@@ -70,7 +70,8 @@ static bool is_live(const struct finder *f, uint64_t fs_base)
 
 /* The start of the stack of the struct pthread [tcb, end), which lies in a
  * range from @p start on. Its address and size are neighbours (nptl/descr.h:
- * stackblock); a program may give a part of its own memory as a stack. */
+ * stackblock), and it has all of the struct; a program may give a part of its
+ * own memory as a stack. */
 static uint64_t start_of_stack(struct finder *f, uint64_t start, uint64_t tcb,
 			       uint64_t end)
 {
@@ -79,9 +80,11 @@ static uint64_t start_of_stack(struct finder *f, uint64_t start, uint64_t tcb,
 
 	// Bounded by end_of_thread(): two pages.
 	for (uint64_t at = tcb; at < end; at += GR_WORD_BYTES) {
-		if (!gr_view_word(&f->view, at, &block) || block > tcb ||
+		if (!gr_view_word(&f->view, at, &block) || !block ||
+		    block >= tcb ||
 		    !gr_view_word(&f->view, at + GR_WORD_BYTES, &bytes) ||
-		    bytes <= tcb - block || bytes > end - block)
+		    bytes < tcb - block + LEAST_PTHREAD_BYTES ||
+		    bytes > end - block)
 			continue;
 		if (recorder)
 			gr_recorder_add(recorder, at, 2 * GR_WORD_BYTES);

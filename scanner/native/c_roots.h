@@ -25,7 +25,7 @@
 	X(THREAD, "C thread")           \
 	X(MEMORY, "C memory")           \
 	X(UNCHECKED, "unchecked arena") \
-	X(GOROUTINE, "goroutine")
+	X(GOROUTINE, "Go frames")
 
 /** GR_C_ROOT_GOROUTINE: the stack of a goroutine, whose words may be addresses
  * that are no pointers of Go; gr_c_roots_find() has none. */

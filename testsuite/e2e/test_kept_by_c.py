@@ -222,9 +222,10 @@ def test_interrupted(kept):
     target = kept(args=[str(MANY)])
     words = ["core", target.exe, target.core, "native", "--json"]
     whole = run_goref(*words, max_seconds=mutate.MAX_SECONDS)
-    assert whole.returncode == 0 and whole.looks > 5
-    # How often it looks differs from one run to the next.
-    for look in range(1, whole.looks // 2 + 1):
+    assert whole.returncode == 0 and whole.looks > 1
+    # How often it looks differs from one run to the next: a fast run is over
+    # before it looks often.
+    for look in range(1, max(2, whole.looks // 2 + 1)):
         done = run_goref(
             *words, max_seconds=mutate.MAX_SECONDS, interrupt_at=look
         )

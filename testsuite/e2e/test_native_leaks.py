@@ -55,6 +55,8 @@ def check_leaks(leaks):
     assert {kind: len(leaks.truth["leaked"][kind]) for kind in LOST} == LOST
     found = {kind: leaks.found(kind) for kind in leaks.truth["leaked"]}
     assert sum(found[kind] for kind in LOST) >= LEAST_FOUND, found
+    # The stacks of ended threads hold nothing.
+    assert found["threads"] == LOST["threads"], found
     assert found["dead slice"] == 100 and found["behind c"] == 10
     assert found["640"] == 10
     # No block but these: what is not reached is free, or leaked.

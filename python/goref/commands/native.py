@@ -12,9 +12,11 @@ from ..session import running
 from .base import ConditionHolds, answer_report, check_has
 
 if TYPE_CHECKING:
-    from .._goref import NativeLeaks, Scan
+    from .._goref import Native, NativeLeaks, Scan
 
 _LEAKS = "leaks"
+# As a histogram by holder calls them (scanner/histogram/blocks.c).
+_NOT_HELD = "C blocks that nothing holds"
 _WORDS = 8  # of an example's content
 
 
@@ -54,10 +56,22 @@ def memory(scan: Scan, top: int | None) -> NativeReport:
         partial=partial.reasons(scan.info(), kept),
         found=found,
         kept=kept,
-        by_type=_c_rows(scan, "type") if found.heaps else (),
+        by_type=_types(scan, found) if found.heaps else (),
         by_holder=_c_rows(scan, "holder") if found.heaps else (),
         top=top,
     )
+
+
+def _types(scan: Scan, found: Native) -> list[tuple[str, int, int]]:
+    """The types of all blocks: a histogram has those that something holds."""
+    rows = _c_rows(scan, "type")
+    blocks = sum(row.blocks for row in found.sizes)
+    bytes_ = sum(row.bytes * row.blocks for row in found.sizes)
+    left = blocks - sum(row[1] for row in rows)
+    if left:
+        left_bytes = bytes_ - sum(row[2] for row in rows)
+        rows.append((_NOT_HELD, left, left_bytes))
+    return sorted(rows, key=lambda row: -row[2])
 
 
 def _c_rows(scan: Scan, by: str) -> list[tuple[str, int, int]]:

@@ -46,10 +46,8 @@ class HistogramReport(Report):
     def lines(self) -> list[str]:
         found = self.found
         rows = self.rows[: (TOP if self.top is None else self.top) or None]
-        what = "not reached" if self.is_garbage else "reached"
         lines = [
-            f"{counted(found.objects, 'object')}, {human_bytes(found.bytes)}"
-            f"{self._c_part()}, {what}; by {self.by}"
+            f"{self._whole()}; by {self.by}"
             + of_how_many(len(rows), len(found.rows)).replace(
                 " (of", f" ({len(rows):,} of"
             ),
@@ -66,6 +64,16 @@ class HistogramReport(Report):
             "",
             *table(cells, left=[self._last()], has_head=True),
         ]
+
+    def _whole(self) -> str:
+        """What is counted: with holders, all blocks of C."""
+        found = self.found
+        size = human_bytes(found.bytes)
+        if self.by == "holder":
+            return f"{counted(found.objects, 'block')} of C memory, {size}"
+        what = "not reached" if self.is_garbage else "reached"
+        objects = counted(found.objects, "object")
+        return f"{objects}, {size}{self._c_part()}, {what}"
 
     def _c_part(self) -> str:
         """The blocks of C among the objects, and their share."""

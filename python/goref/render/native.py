@@ -137,10 +137,10 @@ class NativeReport(Report):
         return [
             title(head),
             *partial_lines(self.partial, _CONSEQUENCE),
-            "malloc_trim would give back: "
-            f"{human_bytes(total.trimmable_bytes)}; in caches of threads: "
-            f"{human_bytes(total.cached_bytes)}; largest free block: "
-            f"{human_bytes(total.largest_free_bytes)}",
+            f"free: {human_bytes(total.top_bytes)} at the ends of arenas, "
+            f"{human_bytes(total.cached_bytes)} in caches of threads; largest "
+            f"other block {human_bytes(total.largest_free_bytes)}; malloc_trim "
+            f"would give back {human_bytes(total.trimmable_bytes)}",
             "",
             *table(self._arenas(heap), left=(7,), has_head=True),
             *(
