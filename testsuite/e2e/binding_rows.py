@@ -237,6 +237,14 @@ def look_at_sites(scan, out):
     Checked(result.sites(**LIMITS)).sampling()
 
 
+def look_at_c(scan):
+    """The program has C memory, leaks of it, and objects that it keeps."""
+    scan.native()
+    scan.native_leaks()
+    scan.kept_by_c()
+    scan.verify(max_differences=5)
+
+
 def check_rows_outlive_the_scan():
     """Whoever has the rows needs neither the scan nor the other rows."""
     with running(extent="goroutines") as scan:
@@ -309,6 +317,8 @@ with running() as opened:
     look_at_values(Checked(opened))
     if questions == "sites":
         look_at_sites(Checked(opened), path)
+    elif questions == "memory of C":
+        look_at_c(Checked(opened))
     else:
         look_at_goroutines(Checked(opened), path)
         del opened

@@ -4,6 +4,7 @@
 import ast
 from pathlib import Path
 
+import natives
 from session import TOP, run_python
 from targets import Target, kernel_core, kernel_cores_reason, skip_if
 from toolchains import Variant
@@ -12,12 +13,7 @@ SCRIPT = Path(__file__).parent / "binding_rows.py"
 # Rows that this target has none of, or that no method gives yet.
 ABSENT = {
     "FreeSlot",
-    "KeptByCGroup",  # no program here has C memory, or keeps objects for it
     "LateThread",
-    "NativeArena",
-    "NativeHeap",
-    "NativeLeak",
-    "NativeSize",
 }
 
 
@@ -58,4 +54,7 @@ def test_rows_are_of_their_types(farm, tmp_path):
     ):
         seen |= rows_of(target, "goroutines", tmp_path)
     seen |= rows_of(farm.target("sites", CENTRAL, args=["1"]), "sites", tmp_path)
+    in_c = farm.target("native_leaks", natives.CENTRAL,
+                       args=[str(natives.library())])  # fmt: skip
+    seen |= rows_of(in_c, "memory of C", tmp_path)
     assert rows - seen == ABSENT
