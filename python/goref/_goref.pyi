@@ -1274,6 +1274,8 @@ class NativeLeaks(NamedTuple):  # gr_native_leaks
     in_use_bytes: int
     unchecked_arenas: int
     """Their blocks count as held."""
+    missing_bytes: int
+    """Memory that may hold pointers to blocks, and is not at hand."""
     groups: tuple[NativeLeak, ...]  # groups[ngroups]
     """Most bytes first."""
     gaps: Gaps

@@ -243,6 +243,8 @@ static struct gr_error *answer(struct gr_answers *answers,
 	leaks->is_known = answers->stop->has_native && native->allocators.size;
 	for (size_t i = 0; leaks->is_known && i < native->arenas.size; i++)
 		leaks->unchecked_arenas += !native->arenas.data[i].is_checked;
+	if (leaks->is_known)
+		leaks->missing_bytes = native->missing_bytes;
 	if (!answers->graph->native)
 		return NULL;
 	struct gr_runtime *rt = &answers->stop->program->rt;

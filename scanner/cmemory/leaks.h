@@ -41,6 +41,8 @@ struct gr_native_leaks {
 	uint64_t in_use_blocks,
 		in_use_bytes; /**< All, in arenas that are checked. */
 	uint64_t unchecked_arenas;
+	/** Memory that may hold pointers to blocks, and is not at hand. */
+	uint64_t missing_bytes;
 	struct gr_native_leak *groups; /**< Most bytes first. */
 	size_t ngroups;
 	struct gr_gaps gaps;

@@ -95,7 +95,8 @@ static bool parse_line(char *line, struct gr_mapping *ret)
 	ret->device = makedev(device_major, device_minor);
 	ret->flags = (perms[0] == 'r' ? PF_R : 0) |
 		     (perms[1] == 'w' ? PF_W : 0) |
-		     (perms[2] == 'x' ? PF_X : 0);
+		     (perms[2] == 'x' ? PF_X : 0) |
+		     (perms[3] == 's' ? GR_MAPPING_SHARED : 0);
 	ret->path = path_off && line[path_off] ? line + path_off : NULL;
 	return true;
 }

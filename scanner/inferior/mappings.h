@@ -18,12 +18,17 @@
 /** The name of the stack of a process's first thread. */
 #define GR_FIRST_STACK "[stack]"
 
+/** A flag of a mapping of a process: what other processes write to the file, or
+ * to the shared memory, is in it. A core does not tell. */
+#define GR_MAPPING_SHARED (UINT32_C(1) << 8)
+
 /** Target range [start, end). Never empty. */
 struct gr_mapping {
 	uint64_t start, end;
 	/** File offset of `start`; 0 if there is no file. */
 	uint64_t file_off;
-	uint32_t flags; /**< PF_R, PF_W, PF_X; 0 if not known. */
+	/** PF_R, PF_W, PF_X; 0 if not known. And GR_MAPPING_SHARED. */
+	uint32_t flags;
 	/** Device and inode of the file or shared memory that a process maps;
 	 * 0 if there is none. */
 	uint64_t device, inode;

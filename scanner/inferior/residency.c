@@ -12,13 +12,15 @@ void gr_residency_deinit(struct gr_residency *r)
 {
 	gr_mappings_deinit(&r->mappings);
 	gr_resident_vector_deinit(&r->ranges);
+	gr_resident_vector_deinit(&r->swapped);
 }
 
-struct gr_error *gr_residency_add(struct gr_residency *r,
+/* Append a range, or join it with the one before. */
+static struct gr_error *add_range(struct gr_resident_vector *list,
 				  struct gr_resident range)
 {
-	struct gr_resident *last =
-		r->ranges.size ? &r->ranges.data[r->ranges.size - 1] : NULL;
+	struct gr_resident *last = list->size ? &list->data[list->size - 1] :
+						NULL;
 
 	if (last && last->mapping == range.mapping &&
 	    last->end == range.start &&
@@ -27,7 +29,19 @@ struct gr_error *gr_residency_add(struct gr_residency *r,
 		last->end = range.end;
 		return NULL;
 	}
-	return gr_resident_vector_append(&r->ranges, range) ? NULL : &gr_enomem;
+	return gr_resident_vector_append(list, range) ? NULL : &gr_enomem;
+}
+
+struct gr_error *gr_residency_add(struct gr_residency *r,
+				  struct gr_resident range)
+{
+	return add_range(&r->ranges, range);
+}
+
+struct gr_error *gr_residency_add_swapped(struct gr_residency *r,
+					  struct gr_resident range)
+{
+	return add_range(&r->swapped, range);
 }
 
 // ---------------------------------------------------------------------- core

@@ -65,6 +65,9 @@ struct gr_residency {
 	uint64_t swapped_bytes; /**< Pages of a process in swap. */
 	struct gr_mappings mappings;
 	struct gr_resident_vector ranges;
+	/** Pages of a process in swap, as `ranges`. A file that was saved has no
+	 * list of them. */
+	struct gr_resident_vector swapped;
 };
 
 /**

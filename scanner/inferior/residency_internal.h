@@ -9,6 +9,11 @@
 struct gr_error *gr_residency_add(struct gr_residency *r,
 				  struct gr_resident range) GR_MUST_CHECK;
 
+/** Append a range of pages in swap, or join it with the one before. */
+struct gr_error *
+gr_residency_add_swapped(struct gr_residency *r,
+			 struct gr_resident range) GR_MUST_CHECK;
+
 /** The pages of a process on this machine. */
 struct gr_error *
 gr_residency_read_process(const struct gr_image *image,

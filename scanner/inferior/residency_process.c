@@ -15,11 +15,13 @@
 enum { PAGEMAP_ENTRIES = 4096, SCAN_REGIONS = 512 };
 
 #define PAGEMAP_PRESENT (UINT64_C(1) << 63)
+#define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
 #define PAGEMAP_FILE (UINT64_C(1) << 61) /* of a file, or shared */
 
 /* PAGEMAP_SCAN of linux/fs.h, which older headers lack (kernel 6.7). */
 #define SCAN_FILE (UINT64_C(1) << 2)
 #define SCAN_PRESENT (UINT64_C(1) << 3)
+#define SCAN_SWAPPED (UINT64_C(1) << 4)
 #define SCAN_ZERO (UINT64_C(1) << 5)
 
 struct scan_region {
@@ -54,8 +56,14 @@ struct process {
 	FILE *smaps;
 	int pagemap; /**< Opened first and asked last: see check_alive(). */
 	bool has_no_scan;   /**< The kernel has no PAGEMAP_SCAN. */
+	bool has_swapped;   /**< The mapping has pages in swap. */
 	uint64_t rss_bytes; /**< The sum of smaps. */
 	uint64_t found_bytes;
+};
+
+/** The pages of a mapping, by smaps. */
+struct held {
+	uint64_t rss_bytes, swap_bytes;
 };
 
 static void process_deinit(struct process *p)
@@ -103,9 +111,9 @@ static struct gr_error *check_alive(const struct process *p)
 		       error_ended(p);
 }
 
-/* The resident bytes of each mapping, from smaps. */
+/* The bytes of each mapping in memory and in swap, from smaps. */
 static struct gr_error *read_smaps(struct process *p, struct gr_residency *r,
-				   uint64_t *rss_bytes)
+				   struct held *held)
 {
 	_cleanup_free_ char *line = NULL;
 	size_t capacity = 0, at = 0;
@@ -121,10 +129,12 @@ static struct gr_error *read_smaps(struct process *p, struct gr_residency *r,
 			err = gr_source_poll(p->target);
 		} else if (sscanf(line, "Rss: %" SCNu64 " kB", &kb) == 1 &&
 			   at < r->mappings.list.size) {
-			rss_bytes[at] = kb * 1024;
+			held[at].rss_bytes = kb * 1024;
 			p->rss_bytes += kb * 1024;
 		} else if (sscanf(line, "Swap: %" SCNu64 " kB", &kb) == 1) {
 			r->swapped_bytes += kb * 1024;
+			if (at < r->mappings.list.size)
+				held[at].swap_bytes = kb * 1024;
 		}
 	}
 	return err || !ferror(p->smaps) ? err : error_ended(p);
@@ -166,6 +176,14 @@ static struct gr_error *add(struct process *p, struct gr_residency *r,
 		       NULL;
 }
 
+/* Add pages in swap. Guard pages look like them, but smaps does not count these:
+ * only a mapping that has pages in swap is looked at. */
+static struct gr_error *add_swapped(struct process *p, struct gr_residency *r,
+				    struct gr_resident range)
+{
+	return p->has_swapped ? gr_residency_add_swapped(r, range) : NULL;
+}
+
 /* Add the resident pages of a mapping: newer kernels tell them by ranges, and
  * leave out those of zeros, which do not count. What an older kernel answers, it
  * answers to the first question. */
@@ -184,8 +202,9 @@ static struct gr_error *scan_mapping(struct process *p, uint32_t mapping,
 			.regions = (uintptr_t)regions,
 			.nregions = SCAN_REGIONS,
 			.inverted = SCAN_ZERO,
-			.mask = SCAN_PRESENT | SCAN_ZERO,
-			.return_mask = SCAN_FILE,
+			.mask = SCAN_ZERO,
+			.any_of_mask = SCAN_PRESENT | SCAN_SWAPPED,
+			.return_mask = SCAN_FILE | SCAN_PRESENT,
 		};
 		int n = ioctl(p->pagemap, SCAN_IOCTL, &args);
 
@@ -195,15 +214,18 @@ static struct gr_error *scan_mapping(struct process *p, uint32_t mapping,
 		}
 		if (n < 0 || args.walk_end <= start)
 			return error_ended(p);
-		for (int i = 0; !err && i < n; i++)
-			err = add(p, r,
-				  (struct gr_resident){
-					  .start = regions[i].start,
-					  .end = regions[i].end,
-					  .mapping = mapping,
-					  .is_anonymous =
-						  !(regions[i].categories &
-						    SCAN_FILE) });
+		for (int i = 0; !err && i < n; i++) {
+			uint64_t is = regions[i].categories;
+			struct gr_resident range = {
+				.start = regions[i].start,
+				.end = regions[i].end,
+				.mapping = mapping,
+				.is_anonymous = !(is & SCAN_FILE),
+			};
+
+			err = is & SCAN_PRESENT ? add(p, r, range) :
+						  add_swapped(p, r, range);
+		}
 		start = args.walk_end;
 		if (!err)
 			err = gr_source_poll(p->target);
@@ -233,15 +255,17 @@ static struct gr_error *read_pagemap(struct process *p, uint32_t mapping,
 		for (uint64_t i = 0; !err && i < n; i++) {
 			uint64_t page = start + i * GR_PAGE_BYTES;
 
-			if (!(entries[i] & PAGEMAP_PRESENT))
-				continue;
-			err = add(p, r,
-				  (struct gr_resident){
-					  .start = page,
-					  .end = page + GR_PAGE_BYTES,
-					  .mapping = mapping,
-					  .is_anonymous = !(entries[i] &
-							    PAGEMAP_FILE) });
+			struct gr_resident range = {
+				.start = page,
+				.end = page + GR_PAGE_BYTES,
+				.mapping = mapping,
+				.is_anonymous = !(entries[i] & PAGEMAP_FILE),
+			};
+
+			if (entries[i] & PAGEMAP_PRESENT)
+				err = add(p, r, range);
+			else if (entries[i] & PAGEMAP_SWAPPED)
+				err = add_swapped(p, r, range);
 		}
 		start += n * GR_PAGE_BYTES;
 		if (!err)
@@ -250,13 +274,14 @@ static struct gr_error *read_pagemap(struct process *p, uint32_t mapping,
 	return err;
 }
 
-/* Add the resident pages of a mapping. */
+/* Add the pages of a mapping that are in memory, and those that are in swap. */
 static struct gr_error *read_mapping(struct process *p, struct gr_residency *r,
-				     uint32_t mapping)
+				     uint32_t mapping, bool has_swapped)
 {
 	const struct gr_mapping *m = &r->mappings.list.data[mapping];
 	struct gr_error *err = NULL;
 
+	p->has_swapped = has_swapped;
 	if (!p->has_no_scan)
 		err = scan_mapping(p, mapping, m->start, m->end, r);
 	if (!err && p->has_no_scan)
@@ -279,14 +304,14 @@ struct gr_error *gr_residency_read_process(const struct gr_image *image,
 	if (err)
 		return err;
 	size_t n = r->mappings.list.size;
-	_cleanup_free_ uint64_t *rss_bytes = calloc(n + 1, sizeof(*rss_bytes));
-	if (!rss_bytes)
+	_cleanup_free_ struct held *held = calloc(n + 1, sizeof(*held));
+	if (!held)
 		return &gr_enomem;
-	err = read_smaps(&p, r, rss_bytes);
+	err = read_smaps(&p, r, held);
 	// Most of the address space is reserved only.
 	for (size_t i = 0; !err && i < n; i++)
-		if (rss_bytes[i])
-			err = read_mapping(&p, r, i);
+		if (held[i].rss_bytes || held[i].swap_bytes)
+			err = read_mapping(&p, r, i, held[i].swap_bytes);
 	if (!err)
 		err = check_alive(&p);
 	// Older kernels do not tell the pages of zeros.
@@ -315,20 +340,20 @@ static bool has_files(const struct gr_mapping *m)
  * files. */
 static struct gr_error *read_forked(struct process *fork, struct process *of,
 				    struct gr_residency *r, uint32_t mapping,
-				    bool is_in_fork)
+				    const struct held *held)
 {
 	const struct gr_mapping *m = &r->mappings.list.data[mapping];
 	struct gr_error *err = NULL;
 	size_t first = r->ranges.size;
 
 	// Most of the address space is reserved only.
-	if (is_in_fork)
-		err = read_mapping(fork, r, mapping);
+	if (held->rss_bytes || held->swap_bytes)
+		err = read_mapping(fork, r, mapping, held->swap_bytes);
 	of->next = first;
 	of->end = r->ranges.size;
 	if (err || !has_files(m))
 		return err;
-	err = read_mapping(of, r, mapping);
+	err = read_mapping(of, r, mapping, false);
 	if (err || first == of->end || of->end == r->ranges.size)
 		return err;
 	return gr_sort(r->ranges.data + first, r->ranges.size - first,
@@ -361,12 +386,12 @@ struct gr_error *gr_residency_read_snapshot(const struct gr_image *image,
 	if (err)
 		return err;
 	size_t n = r->mappings.list.size;
-	_cleanup_free_ uint64_t *rss_bytes = calloc(n + 1, sizeof(*rss_bytes));
-	if (!rss_bytes)
+	_cleanup_free_ struct held *held = calloc(n + 1, sizeof(*held));
+	if (!held)
 		return &gr_enomem;
-	err = read_smaps(&fork, r, rss_bytes);
+	err = read_smaps(&fork, r, held);
 	for (size_t i = 0; !err && i < n; i++)
-		err = read_forked(&fork, &of, r, i, rss_bytes[i]);
+		err = read_forked(&fork, &of, r, i, &held[i]);
 	if (!err)
 		err = check_alive(&of);
 	if (!err)

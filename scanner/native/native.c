@@ -208,31 +208,7 @@ struct gr_error *gr_native_read(const struct gr_native_spec *spec,
 	struct gr_error *err = read_all(spec, ret);
 
 	ret->is_expected |= ret->allocators.size > 0;
-	return err ? err : sum_resident(spec, ret);
-}
-
-// ------------------------------------------------------------------- capture
-
-struct gr_error *gr_native_plan(struct gr_runtime *rt,
-				const struct gr_residency *residency,
-				const struct gr_heap_arenas *go_arenas)
-{
-	const struct gr_resident_vector *list = &residency->ranges;
-	struct gr_error *err = NULL;
-
-	if (!gr_mappings_may_have_c(&residency->mappings))
-		return NULL;
-	for (size_t i = 0; !err && i < list->size; i++) {
-		const struct gr_resident *range = &list->data[i];
-		const struct gr_mapping *m =
-			&residency->mappings.list.data[range->mapping];
-
-		if (gr_native_may_hold(m) &&
-		    !gr_heap_arenas_have(go_arenas, range->start))
-			err = gr_image_plan(rt->image, range->start,
-					    range->end);
-		if (!err)
-			err = gr_runtime_step(rt, 1);
-	}
-	return err;
+	if (!err)
+		err = sum_resident(spec, ret);
+	return err ? err : gr_native_find_missing(spec, &ret->missing_bytes);
 }

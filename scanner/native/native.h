@@ -90,6 +90,8 @@ struct gr_native {
 	struct gr_native_range_vector structures;
 	/** Free memory that can be given back, by address. */
 	struct gr_native_range_vector trimmable;
+	/** Memory that may hold pointers to blocks, and is not at hand. */
+	uint64_t missing_bytes;
 	/** All blocks of arenas that are checked. */
 	struct gr_blocks blocks;
 };
@@ -115,11 +117,18 @@ void gr_native_deinit(struct gr_native *native);
 /**
  * Plan the capture of what gr_native_read() and the search for roots of C read:
  * memory outside of the Go heap in which C may keep pointers, as far as it is
- * resident.
+ * resident or in swap. Shared memory is planned with its other pages, which
+ * another process may have written; but not much of it, because a mapped file
+ * may be huge.
  */
 struct gr_error *
 gr_native_plan(struct gr_runtime *rt, const struct gr_residency *residency,
 	       const struct gr_heap_arenas *go_arenas) GR_MUST_CHECK;
+
+/** The bytes of memory that may hold pointers to blocks, and is not at hand.
+ * Private memory that a process has never touched is not counted. */
+struct gr_error *gr_native_find_missing(const struct gr_native_spec *spec,
+					uint64_t *ret) GR_MUST_CHECK;
 
 /** The memory of an arena that holds @p addr, or NULL. */
 const struct gr_native_range *

@@ -149,6 +149,7 @@ static struct gr_error *share_lists(struct gr_stop *stop, bool with_values,
 	saved->has_residency = stop->pages.has_residency;
 	if (stop->pages.has_residency)
 		saved->residency = stop->pages.residency;
+	saved->residency.swapped = (struct gr_resident_vector){ 0 };
 	saved->residency.mappings = (struct gr_mappings){ 0 };
 	if (!with_values)
 		return gr_save_copy_mappings(stop, saved);

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The memory in which C may keep pointers to blocks: that which is copied of a
+ * process, and that which a target lacks. */
+#include "native/native.h"
+
+#include "inferior/saved_target.h"
+
+#include <elf.h>
+
+/* Shared memory of a process that is copied with pages which the process does not
+ * have in its page table. */
+static const uint64_t max_shared_bytes = UINT64_C(256) << 20;
+
+// ------------------------------------------------------------------- capture
+
+/* Plan pages of mappings that may hold pointers. */
+static struct gr_error *plan_pages(struct gr_runtime *rt,
+				   const struct gr_residency *residency,
+				   const struct gr_resident_vector *list,
+				   const struct gr_heap_arenas *go_arenas)
+{
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < list->size; i++) {
+		const struct gr_resident *range = &list->data[i];
+		const struct gr_mapping *m =
+			&residency->mappings.list.data[range->mapping];
+
+		if (gr_native_may_hold(m) &&
+		    !gr_heap_arenas_have(go_arenas, range->start))
+			err = gr_image_plan(rt->image, range->start,
+					    range->end);
+		if (!err)
+			err = gr_runtime_step(rt, 1);
+	}
+	return err;
+}
+
+/* May another process write to a mapping that C keeps pointers in? */
+static bool is_shared(const struct gr_mapping *m)
+{
+	return m->flags & GR_MAPPING_SHARED && gr_native_may_hold(m);
+}
+
+static struct gr_error *plan_shared(struct gr_runtime *rt,
+				    const struct gr_mappings *mappings)
+{
+	struct gr_error *err = NULL;
+	uint64_t left = max_shared_bytes;
+
+	for (size_t i = 0; !err && i < mappings->list.size; i++) {
+		const struct gr_mapping *m = &mappings->list.data[i];
+
+		if (is_shared(m) && m->end - m->start <= left) {
+			left -= m->end - m->start;
+			err = gr_image_plan(rt->image, m->start, m->end);
+		}
+		if (!err)
+			err = gr_runtime_step(rt, 1);
+	}
+	return err;
+}
+
+struct gr_error *gr_native_plan(struct gr_runtime *rt,
+				const struct gr_residency *residency,
+				const struct gr_heap_arenas *go_arenas)
+{
+	struct gr_error *err;
+
+	if (!gr_mappings_may_have_c(&residency->mappings))
+		return NULL;
+	err = plan_pages(rt, residency, &residency->ranges, go_arenas);
+	if (!err)
+		err = plan_pages(rt, residency, &residency->swapped, go_arenas);
+	return err ? err : plan_shared(rt, &residency->mappings);
+}
+
+// ------------------------------------------------------------------- missing
+
+struct counter {
+	const struct gr_native_spec *spec;
+	const struct gr_ranges *ranges; /* memory that is at hand */
+	uint64_t bytes;
+};
+
+/* Count what is not at hand of [start, end), which is not the Go heap's. */
+static struct gr_error *count_part(struct counter *c, uint64_t start,
+				   uint64_t end)
+{
+	const struct gr_ranges *ranges = c->ranges;
+	struct gr_error *err = NULL;
+
+	for (size_t i = gr_ranges_search(ranges, start);
+	     !err && i < ranges->count && ranges->data[i].start < end; i++) {
+		if (ranges->data[i].start > start)
+			c->bytes += ranges->data[i].start - start;
+		start = ranges->data[i].end;
+		err = gr_runtime_step(c->spec->rt, 1);
+	}
+	if (start < end)
+		c->bytes += end - start;
+	return err;
+}
+
+/* Count what is not at hand of [start, end). */
+static struct gr_error *count_range(struct counter *c, uint64_t start,
+				    uint64_t end)
+{
+	const struct gr_heap_arenas *list = c->spec->go_arenas;
+	size_t i = gr_count_before(
+		list->size, k, list->data[k].index < start >> GR_ARENA_SHIFT);
+	struct gr_error *err = NULL;
+
+	// Bounded by the arenas of Go.
+	for (; !err && i < list->size && start < end; i++) {
+		uint64_t arena = list->data[i].index << GR_ARENA_SHIFT;
+
+		if (arena >= end)
+			break;
+		if (arena > start)
+			err = count_part(c, start, arena);
+		start = arena + (UINT64_C(1) << GR_ARENA_SHIFT);
+		if (!err)
+			err = gr_runtime_step(c->spec->rt, 1);
+	}
+	return err || start >= end ? err : count_part(c, start, end);
+}
+
+/* Is all memory of the target in a core? A core does not say which memory the
+ * process had never touched; the kernel writes all of a mapping that has a page,
+ * with holes. */
+static bool is_of_core(const struct gr_target *target)
+{
+	return target->kind == GR_TARGET_CORE ||
+	       (target->kind == GR_TARGET_SAVED &&
+		target->saved->origin_kind == GR_TARGET_CORE);
+}
+
+static struct gr_error *count_mappings(struct counter *c)
+{
+	const struct gr_mapping_vector *list =
+		&c->spec->residency->mappings.list;
+	bool is_core = is_of_core(c->spec->target);
+	struct gr_error *err = NULL;
+	uint64_t end = 0;
+
+	for (size_t i = 0; !err && i < list->size; i++) {
+		struct gr_mapping m = list->data[i];
+
+		// Mappings of a damaged core that overlap count once.
+		if (m.start < end)
+			m.start = end;
+		if (m.start >= m.end)
+			continue;
+		end = m.end;
+		if (is_core ? gr_native_may_hold(&m) : is_shared(&m))
+			err = count_range(c, m.start, m.end);
+		if (!err)
+			err = gr_runtime_step(c->spec->rt, 1);
+	}
+	return err;
+}
+
+/* Count pages in swap that could not be read. Those of shared memory are counted
+ * already. */
+static struct gr_error *count_swapped(struct counter *c)
+{
+	const struct gr_residency *r = c->spec->residency;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < r->swapped.size; i++) {
+		const struct gr_resident *range = &r->swapped.data[i];
+		const struct gr_mapping *m =
+			&r->mappings.list.data[range->mapping];
+
+		if (gr_native_may_hold(m) && !is_shared(m))
+			err = count_range(c, range->start, range->end);
+	}
+	return err;
+}
+
+struct gr_error *gr_native_find_missing(const struct gr_native_spec *spec,
+					uint64_t *ret)
+{
+	struct counter c = { .spec = spec,
+			     .ranges = gr_image_ranges(spec->rt->image) };
+	struct gr_error *err = count_mappings(&c);
+
+	if (!err)
+		err = count_swapped(&c);
+	*ret = c.bytes;
+	return err;
+}
