@@ -6,7 +6,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import args, native, partial
-from ..render.native import NativeReport, nothing_line, uncounted_reasons
+from ..render.native import (
+    NativeReport,
+    lost_reasons,
+    nothing_line,
+    uncounted_reasons,
+    unknown_reasons,
+)
 from ..render.native_leaks import NativeLeaksReport, leaked_line
 from ..session import running
 from .base import ConditionHolds, answer_report, check_has
@@ -104,12 +110,18 @@ def leaked(
     scan: Scan, top: int | None, with_values: bool
 ) -> NativeLeaksReport:
     """The answer on blocks that nothing holds."""
-    found = scan.native_leaks()
-    nothing = "" if found.is_known else nothing_line(scan.native())
+    found, info = scan.native_leaks(), scan.info()
+    nothing, unknown = "", []
+    if not found.is_known:
+        c_memory = scan.native()
+        nothing = nothing_line(c_memory, info)
+        unknown = unknown_reasons(c_memory)
     return NativeLeaksReport(
         tool_version=native.load().VERSION,
         partial=[
-            *partial.reasons(scan.info(), found),
+            *partial.reasons(info, found),
+            *unknown,
+            *lost_reasons(info, found),
             *uncounted_reasons(found.unchecked_arenas),
         ],
         found=found,

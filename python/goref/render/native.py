@@ -14,6 +14,7 @@ from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
     from .._goref import (
+        Info,
         KeptByC,
         Native,
         NativeArena,
@@ -36,19 +37,44 @@ def uncounted_reasons(arenas: int) -> list[str]:
     """Why an answer on blocks is partial: arenas that are not checked."""
     if not arenas:
         return []
-    plural = "s are" if arenas != 1 else " is"
+    if arenas == 1:
+        return [
+            "1 arena is damaged or in the middle of a change, and all blocks "
+            "in it count as held"
+        ]
     return [
-        f"{arenas:,} arena{plural} damaged or in the middle of a change: all "
-        "that lies there counts as held"
+        f"{arenas:,} arenas are damaged or in the middle of a change, and all "
+        "blocks in them count as held"
     ]
 
 
-def nothing_line(found: Native) -> str:
-    """Why there are no arenas."""
+def lost_reasons(info: Info, found: NativeLeaks) -> list[str]:
+    """Why an answer on blocks is partial: memory that is not at hand. What a
+    truncated core lacks is told otherwise."""
+    if not found.missing_bytes or info.missing_bytes:
+        return []
+    size = human_bytes(found.missing_bytes)
+    return [f"{size} of memory that may hold pointers to blocks is missing"]
+
+
+def unknown_reasons(found: Native) -> list[str]:
+    """Why nothing is known of blocks that the program may have."""
+    if found.is_known and not found.is_expected:
+        return []
+    return ["the blocks of C are not known"]
+
+
+def nothing_line(found: Native, info: Info | None = None) -> str:
+    """Why there are no arenas. info: tells of memory that is missing."""
     if not found.is_known:
         return (
             "C memory is not known: this target does not tell what is mapped; "
             "that needs a core, or a process on this machine"
+        )
+    if found.is_expected and info and info.missing_bytes:
+        return (
+            "no C allocator was found: its data (that of libc) may lie in the "
+            "missing part of the core"
         )
     if found.is_expected:
         return (

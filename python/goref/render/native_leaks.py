@@ -45,13 +45,13 @@ class NativeLeaksReport(Report):
         if not found.is_known:
             return [
                 styled(self.nothing, "title"),
-                *partial_lines(self.partial),
+                *partial_lines(self.partial, "there may be leaks"),
             ]
         lines = [
             styled(
                 self._verdict(), "warn" if found.leaked_blocks else "title"
             ),
-            *partial_lines(self.partial, "a holder may be missing"),
+            *partial_lines(self.partial, self._consequence()),
         ]
         if not found.groups:
             return lines
@@ -90,12 +90,22 @@ class NativeLeaksReport(Report):
     def _verdict(self) -> str:
         found = self.found
         whole = f"of {human_bytes(found.in_use_bytes)} in use"
+        if not found.in_use_blocks and found.unchecked_arenas:
+            return "no block could be checked: no arena is whole"
         if not found.leaked_blocks:
             held = counted(found.in_use_blocks, "block")
             return f"no leak found: all {held} in use are held ({whole[3:]})"
         share = percent(found.leaked_bytes, found.in_use_bytes)
         line = f"{leaked_line(found)} ({share} {whole})"
         return f"in what could be read: {line}" if self.partial else line
+
+    def _consequence(self) -> str:
+        """The effect of a partial answer. Blocks that count as held only
+        hide leaks."""
+        found = self.found
+        if found.unchecked_arenas and len(self.partial) == 1:
+            return "leaks may be missing"
+        return "a holder may be missing"
 
     def _cells(self, group: NativeLeak) -> list[str]:
         type_ = group.type or group.content

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref native leaks: why an answer is partial, in words."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from goref.render import native
+from goref.render.native_leaks import NativeLeaksReport
+
+HELD = "16.0 KiB of memory that may hold pointers to blocks is missing"
+
+
+def leaks(**changes):
+    row = {"is_known": True, "leaked_blocks": 0, "leaked_bytes": 0,
+           "in_use_blocks": 0, "in_use_bytes": 0, "unchecked_arenas": 0,
+           "missing_bytes": 0, "groups": ()}  # fmt: skip
+    return SimpleNamespace(**(row | changes))
+
+
+def found(is_known=True, is_expected=True):
+    return SimpleNamespace(is_known=is_known, is_expected=is_expected)
+
+
+def text(row, *partial):
+    return NativeLeaksReport(
+        tool_version="1", partial=partial, found=row
+    ).text()
+
+
+@pytest.mark.parametrize(
+    "arenas, reason",
+    [
+        (1, "1 arena is damaged or in the middle of a change, and all blocks "
+            "in it count as held"),
+        (2, "2 arenas are damaged or in the middle of a change, and all "
+            "blocks in them count as held"),
+    ],
+)  # fmt: skip
+def test_unchecked_arenas(arenas, reason):
+    assert native.uncounted_reasons(arenas) == [reason]
+    row = leaks(unchecked_arenas=arenas)
+    assert text(row, reason) == (
+        "no block could be checked: no arena is whole\n"
+        f"PARTIAL: {reason}: leaks may be missing\n"
+    )
+
+
+def test_all_are_held():
+    row = leaks(in_use_blocks=2, in_use_bytes=64)
+    assert text(row) == (
+        "no leak found: all 2 blocks in use are held (64 B in use)\n"
+    )
+
+
+def test_missing_memory(make):
+    row = leaks(missing_bytes=16 << 10)
+    assert native.lost_reasons(make.info(), leaks()) == []
+    assert native.lost_reasons(make.info(), row) == [HELD]
+    # Another reason has all that the file lacks.
+    torn = make.info(missing_bytes=1 << 20)
+    assert native.lost_reasons(torn, row) == []
+
+
+def test_a_holder_may_be_missing():
+    row = leaks(in_use_blocks=2, leaked_blocks=1, missing_bytes=16 << 10)
+    assert f"PARTIAL: {HELD}: a holder may be missing\n" in text(row, HELD)
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_no_allocator_is_no_answer(is_known):
+    reasons = native.unknown_reasons(found(is_known))
+    assert reasons == ["the blocks of C are not known"]
+
+
+def test_no_c_memory():
+    assert native.unknown_reasons(found(is_expected=False)) == []
+
+
+def test_the_allocator_may_be_missing(make):
+    line = native.nothing_line(found(), make.info())
+    assert line.startswith("no C allocator that goref knows (glibc)")
+    torn = make.info(missing_bytes=1 << 20)
+    assert native.nothing_line(found(), torn) == (
+        "no C allocator was found: its data (that of libc) may lie in the "
+        "missing part of the core"
+    )
