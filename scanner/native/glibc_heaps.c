@@ -74,18 +74,31 @@ static struct gr_error *add_region(struct gr_glibc *g,
 				 &g->regions, region);
 }
 
-/* The size of heaps: the heap of the arena's top chunk leads to the arena.
- * 0: none does. */
-static unsigned int heap_bits(struct gr_view *view, uint64_t arena,
-			      uint64_t top)
+/* May a heap of the arena be at @p heap? *@p size is then its size. */
+static bool is_heap(struct gr_view *view, uint64_t heap, uint64_t arena,
+		    uint64_t *size)
 {
-	if (gr_view_has(view, top >> DEFAULT_HEAP_BITS << DEFAULT_HEAP_BITS,
-			arena))
-		return DEFAULT_HEAP_BITS;
+	return gr_view_has(view, heap, arena) &&
+	       gr_view_word(view, heap + HEAP_SIZE, size) &&
+	       *size >= GR_PAGE_BYTES && *size % GR_PAGE_BYTES == 0 &&
+	       *size <= UINT64_C(1) << MOST_HEAP_BITS;
+}
+
+/* The heap that holds the arena's top chunk; 0: none does. It is aligned to the
+ * size that heaps may have, which is four huge pages where there are some. A
+ * heap may be aligned to more than that. */
+static uint64_t newest_heap(struct gr_view *view, uint64_t arena, uint64_t top)
+{
+	uint64_t heap = top >> DEFAULT_HEAP_BITS << DEFAULT_HEAP_BITS, size;
+
+	if (is_heap(view, heap, arena, &size) && top - heap < size)
+		return heap;
 	for (unsigned int bits = LEAST_HEAP_BITS; bits <= MOST_HEAP_BITS;
-	     bits++)
-		if (gr_view_has(view, top >> bits << bits, arena))
-			return bits;
+	     bits++) {
+		heap = top >> bits << bits;
+		if (is_heap(view, heap, arena, &size) && top - heap < size)
+			return heap;
+	}
 	return 0;
 }
 
@@ -93,27 +106,22 @@ static unsigned int heap_bits(struct gr_view *view, uint64_t arena,
 static struct gr_error *add_heaps(struct gr_glibc *g,
 				  struct gr_native_arena *arena, uint64_t top)
 {
+	const uint64_t least = UINT64_C(1) << LEAST_HEAP_BITS;
 	struct gr_view *view = &g->r->view;
-	unsigned int bits = heap_bits(view, arena->addr, top);
+	uint64_t heap = newest_heap(view, arena->addr, top);
 	struct gr_chain chain = { .limit = MAX_ARENAS };
-	uint64_t heap = top >> bits << bits,
-		 first = arena->addr >> bits << bits;
-	uint64_t head = arena->addr - first, previous, size;
-	uint64_t last = 0;
+	uint64_t head = arena->addr % least, first = arena->addr - head;
+	uint64_t last = 0, previous, size;
 	struct gr_error *err = NULL;
 
-	if (!bits || (head != HEAP_LEAST_BYTES && head != HEAP_MOST_BYTES)) {
+	if (!heap || (head != HEAP_LEAST_BYTES && head != HEAP_MOST_BYTES)) {
 		gr_glibc_fail(arena, "its heaps were not found");
 		return NULL;
 	}
 	for (; !err && heap && gr_chain_step(&chain, heap); heap = previous) {
 		last = heap;
-		if (!gr_view_has(view, heap, arena->addr) ||
-		    !gr_view_word(view, heap + HEAP_PREVIOUS, &previous) ||
-		    !gr_view_word(view, heap + HEAP_SIZE, &size) ||
-		    size % GR_PAGE_BYTES || size < GR_PAGE_BYTES ||
-		    size > UINT64_C(1) << bits ||
-		    heap & ((UINT64_C(1) << bits) - 1)) {
+		if (heap % least || !is_heap(view, heap, arena->addr, &size) ||
+		    !gr_view_word(view, heap + HEAP_PREVIOUS, &previous)) {
 			gr_glibc_fail(arena, "its list of heaps is damaged");
 			return NULL;
 		}

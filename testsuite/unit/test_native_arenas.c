@@ -46,9 +46,11 @@ static const struct crafted_case heap_cases[] = {
 	{ "leads into a heap", PUT(HEAP1 + 8, HEAP0 + 16), LOST(HEAPS) },
 	{ "of another arena", PUT(HEAP1, MAIN_ARENA), LOST(NO_HEAPS) },
 	{ "of nobody", PUT(HEAP0, MAIN_ARENA), GONE },
-	{ "no size", PUT(HEAP1 + 16, 0), LOST(HEAPS) },
-	{ "ends in a page", PUT(HEAP1 + 16, 0x21008), LOST(HEAPS) },
-	{ "2^64 bytes", PUT(HEAP1 + 16, -UINT64_C(0x1000)), LOST(HEAPS) },
+	{ "no size", PUT(HEAP1 + 16, 0), LOST(NO_HEAPS) },
+	{ "ends in a page", PUT(HEAP1 + 16, 0x21008), LOST(NO_HEAPS) },
+	{ "2^64 bytes", PUT(HEAP1 + 16, -UINT64_C(0x1000)), LOST(NO_HEAPS) },
+	{ "ends before its top", PUT(HEAP1 + 16, 0x1000), LOST(NO_HEAPS) },
+	{ "older, no size", PUT(HEAP0 + 16, 0), LOST(HEAPS) },
 	{ "longer than memory", PUT(HEAP1 + 16, 64 << 20), THREAD(COUNTS) },
 	{ "a fencepost in the middle", HEAD(B1, 0x15), THREAD(CHUNKS) },
 	{ "fenceposts in the middle", CALL(fences_early), THREAD(CHUNKS) },
@@ -74,6 +76,28 @@ TEST(overlap)
 	assert_int_equal(w->native.arenas.size, NARENAS + 1);
 	assert_int_equal(w->native.arenas.data[2].addr, HEAP0 + 0x100030);
 	assert_string_equal(w->native.arenas.data[2].reason, OVERLAP);
+	native_destroy(w);
+}
+
+/* With huge pages, heaps are aligned to four of them, and one page long at
+ * least. The top chunk is in the first of the pages. */
+TEST(huge_pages)
+{
+	struct native_world *w = native_create(true);
+	const uint64_t heap = HEAP0 + 0x800000, arena = heap + 48;
+
+	native_map_anonymous(w, heap, 0x200000);
+	fake_words(&w->image, heap, arena, 0, 0x200000, 0x200000, 0x200000);
+	put_arena(w, arena, heap + 0x1000, MAIN_ARENA, 0x200000);
+	put_chunk(w, heap + 0x8d0, 0x730, 1 | 4);
+	put_chunk(w, heap + 0x1000, 0x1ff000, 1);
+	put(w, ARENA1 + GR_GLIBC_NEXT, arena);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_int_equal(w->native.arenas.size, NARENAS + 1);
+	assert_int_equal(w->native.arenas.data[2].addr, arena);
+	assert_null(w->native.arenas.data[2].reason);
+	assert_int_equal(w->native.arenas.data[2].in_use_bytes, 0x730);
 	native_destroy(w);
 }
 
