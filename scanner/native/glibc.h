@@ -72,6 +72,12 @@ struct gr_error *gr_glibc_check_bins(struct gr_glibc *g) GR_MUST_CHECK;
 struct gr_error *gr_glibc_find_cached(struct gr_glibc *g,
 				      uint64_t *dropped) GR_MUST_CHECK;
 
+/** glibc_threads: append the fs_base of each thread that has left its memory, be
+ * it running or not. The regions are sorted. */
+struct gr_error *
+gr_glibc_find_threads(struct gr_glibc *g,
+		      struct gr_addr_vector *ret) GR_MUST_CHECK;
+
 /** glibc_mapped: append the arena of chunks that are mapped one by one. */
 struct gr_error *gr_glibc_find_mapped(struct gr_glibc *g) GR_MUST_CHECK;
 

@@ -415,8 +415,9 @@ static void record_cache(struct finder *f, uint32_t block)
 }
 
 /* Drop the cache of the thread whose variable is at @p variable. A thread that
- * has not allocated anything has none. */
-static struct gr_error *drop_at(struct finder *f, uint64_t variable)
+ * has not allocated anything has none, nor may one that is gone. */
+static struct gr_error *drop_at(struct finder *f, uint64_t variable,
+				bool is_running)
 {
 	uint64_t addr = 0;
 	unsigned int nlists;
@@ -427,7 +428,7 @@ static struct gr_error *drop_at(struct finder *f, uint64_t variable)
 	// A cache has one thread, and is in no list.
 	if (block == GR_BLOCK_NONE || gr_bitmap_test(f->dropped, block) ||
 	    !is_cache(f, block, &nlists)) {
-		if (addr)
+		if (addr && is_running)
 			fail_all(f);
 		return NULL;
 	}
@@ -489,7 +490,8 @@ static struct gr_error *drop_caches(struct finder *f, uint64_t distance)
 
 	for (size_t i = 0; !err && distance && i < nthreads; i++) {
 		if (threads[i].regs.fs_base)
-			err = drop_at(f, threads[i].regs.fs_base - distance);
+			err = drop_at(f, threads[i].regs.fs_base - distance,
+				      true);
 		if (!err)
 			err = gr_runtime_step(f->g->r->spec->rt, 64);
 	}
@@ -524,22 +526,52 @@ static bool counts_blocks(struct finder *f, uint32_t block)
 }
 
 /* Look for a cache that no thread names: its thread is missing, or a variable is
- * damaged. */
-static struct gr_error *find_unclaimed(struct finder *f)
+ * damaged. Others may only
+ * look like one: @p for_sure passes these. */
+static struct gr_error *find_unclaimed(struct finder *f, bool for_sure,
+				       bool *ret)
 {
 	const struct gr_block_vector *list = &f->g->blocks.list;
 	struct gr_error *err = NULL;
 	unsigned int nlists;
 
-	for (size_t i = 0; !err && i < list->size; i++) {
-		if (layout_of(&list->data[i]) &&
-		    !gr_bitmap_test(f->dropped, i) && is_cache(f, i, &nlists) &&
-		    nlists && counts_blocks(f, i)) {
-			fail_all(f);
-			return NULL;
-		}
+	*ret = false;
+	for (size_t i = 0; !err && !*ret && i < list->size; i++) {
+		*ret = layout_of(&list->data[i]) &&
+		       !gr_bitmap_test(f->dropped, i) &&
+		       is_cache(f, i, &nlists) && nlists &&
+		       (!for_sure || counts_blocks(f, i));
 		err = gr_runtime_step(f->g->r->spec->rt, 1);
 	}
+	return err;
+}
+
+/* Drop the caches of threads that a child of fork() does not have. */
+static struct gr_error *drop_gone(struct finder *f, uint64_t distance)
+{
+	_cleanup_(gr_addr_vector_deinit) struct gr_addr_vector bases = { 0 };
+	struct gr_error *err = gr_glibc_find_threads(f->g, &bases);
+
+	for (size_t i = 0; !err && i < bases.size; i++) {
+		err = drop_at(f, bases.data[i] - distance, false);
+		if (!err)
+			err = gr_runtime_step(f->g->r->spec->rt, 64);
+	}
+	return err;
+}
+
+/* No cache may be left. */
+static struct gr_error *check_unclaimed(struct finder *f, uint64_t distance)
+{
+	bool is_left = false;
+	struct gr_error *err = find_unclaimed(f, false, &is_left);
+
+	if (!err && is_left && distance)
+		err = drop_gone(f, distance);
+	if (!err && is_left)
+		err = find_unclaimed(f, true, &is_left);
+	if (!err && is_left)
+		fail_all(f);
 	return err;
 }
 
@@ -548,15 +580,16 @@ struct gr_error *gr_glibc_find_cached(struct gr_glibc *g, uint64_t *dropped)
 	struct finder f = { .g = g, .dropped = dropped };
 	size_t voters;
 	struct gr_error *err = vote_all(&f, &voters);
+	uint64_t distance = elected(&f);
 
 	g->r->view.is_recording = true;
 	if (!err)
 		err = pass_fast_bins(&f, false);
 	if (!err)
-		err = voters ? drop_caches(&f, elected(&f)) :
+		err = voters ? drop_caches(&f, distance) :
 			       pass_by_shape(&f, false);
 	if (!err && voters)
-		err = find_unclaimed(&f);
+		err = check_unclaimed(&f, distance);
 	g->r->view.is_recording = false;
 	return err;
 }

@@ -6,6 +6,8 @@ import array
 import os
 import re
 import shutil
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -31,6 +33,7 @@ SETTINGS = {
     "no fast bins": {"GLIBC_TUNABLES": "glibc.malloc.mxfast=0"},
     "many mappings": {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=4096"},
     "no mappings": {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0"},
+    "transparent huge pages": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},
 }
 
 
@@ -182,6 +185,18 @@ def test_process(farm, variant):
     check(target)
     check(target)
     assert target.process.popen.poll() is None
+
+
+def test_child_of_fork(farm):
+    """It has one thread, and the caches of all others are left."""
+    skip_if(attach_reason())
+    args = [*FEW, "fork"]
+    parent = farm.target("native_heap", CENTRAL, "live", args=args, fresh=True)
+    process = SimpleNamespace(
+        pid=parent.truth["child"], folder=parent.folder
+    )
+    truth = check(replace(parent, process=process))
+    assert truth.told["threads"] == 4
 
 
 def test_stopped_process(farm):

@@ -191,7 +191,39 @@ CRAFT(base_in_cached)
 	w->threads[0].regs.fs_base = CACHED0;
 }
 
+/* A child of fork() has one thread, and what the others had. */
+CRAFT(gone)
+{
+	w->image.nthreads = 1;
+	fake_words(&w->image, FS1, FS1, 0, FS1);
+}
+
+CRAFT(gone_without_thread)
+{
+	gone(w);
+	put(w, FS1 + 16, FS0);
+}
+
+CRAFT(gone_with_damage)
+{
+	gone(w);
+	put_link(w, CACHED3 + 16, A2 + 0x40);
+}
+
+CRAFT(gone_and_other_variable)
+{
+	gone(w);
+	put(w, FS1 - VARIABLE, CACHE + 16);
+}
+
 static const struct crafted_case cache_cases[] = {
+	{ "of a thread that is gone", CALL(gone), NONE },
+	{ "of no thread that is gone", CALL(gone_without_thread),
+	  ALL(THREADS) },
+	{ "damaged, of a thread that is gone", CALL(gone_with_damage),
+	  ALL(THREADS) },
+	{ "of nobody, and a thread is gone", CALL(gone_and_other_variable),
+	  ALL(THREADS) },
 	{ "a count of 65,535", CALL(count_most), ALL(THREADS) },
 	{ "counts of 65,535", CALL(counts_most), ALL(THREADS) },
 	{ "a count without a list", CALL(count_without_list), ALL(THREADS) },

@@ -5,9 +5,10 @@
 // each address that it has freed and not got again, to the file `blocks' in the
 // current folder, and what malloc_info() says to `malloc_info'.
 //
-//	native_heap [THREADS [OPERATIONS [brk]]]
+//	native_heap [THREADS [OPERATIONS [brk | fork]]]
 //
-// With brk, it also moves the end of the data segment itself.
+// With brk, it also moves the end of the data segment itself. With fork, it has
+// a child, which has the same heap and one thread.
 package main
 
 /*
@@ -16,6 +17,7 @@ package main
 #include <gnu/libc-version.h>
 #include <stdlib.h>
 #include "heap.h"
+#include "child.h"
 */
 import "C"
 
@@ -71,9 +73,14 @@ func main() {
 	C.free(unsafe.Pointer(settings.blocks_file))
 	C.free(unsafe.Pointer(settings.info_file))
 	C.free(unsafe.Pointer(settings))
+	child := 0
+	if len(os.Args) > 3 && os.Args[3] == "fork" {
+		child = int(C.fork_child())
+	}
 	json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"held": map[string]any{}, "places": map[string]string{},
 		"glibc":          C.GoString(C.gnu_get_libc_version()),
+		"child":          child,
 		"threads":        threads,
 		"blocks":         int(totals.blocks),
 		"bytes":          int(totals.bytes),
