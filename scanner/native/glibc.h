@@ -12,7 +12,7 @@
 
 enum {
 	/* malloc_state */
-	GR_GLIBC_MUTEX = 0,
+	GR_GLIBC_MUTEX = 0, /* and the flags, in the upper half of the word */
 	GR_GLIBC_FASTBINS = 16,
 	GR_GLIBC_NFASTBINS = 10,
 	GR_GLIBC_TOP = 96,
@@ -47,6 +47,7 @@ struct gr_glibc {
 	bool has_par;			     /**< malloc_par was found. */
 	uint64_t mapped_count, mapped_bytes; /**< n_mmaps, mmapped_mem */
 	uint64_t sbrk_base;
+	bool has_pieces; /**< The main arena is in pieces, and not in the break. */
 	struct gr_glibc_region_vector regions;
 	struct gr_blocks blocks; /**< Those of all arenas. */
 };
@@ -56,6 +57,15 @@ struct gr_error *gr_glibc_find(struct gr_glibc *g) GR_MUST_CHECK;
 
 /** glibc_heaps: append the arenas of the ring, and their regions. */
 struct gr_error *gr_glibc_find_heaps(struct gr_glibc *g) GR_MUST_CHECK;
+
+/** glibc_heaps: append a region of an arena, unless it cannot be one. */
+struct gr_error *
+gr_glibc_add_region(struct gr_glibc *g, uint32_t arena,
+		    struct gr_glibc_region region) GR_MUST_CHECK;
+
+/** glibc_pieces: append the regions of the main arena, if it is in pieces. */
+struct gr_error *gr_glibc_find_pieces(struct gr_glibc *g,
+				      uint32_t arena) GR_MUST_CHECK;
 
 /** glibc_chunks: walk a region, and append its chunks in use to the blocks,
  * and its free ones to what can be given back. */

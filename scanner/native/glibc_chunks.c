@@ -86,7 +86,7 @@ static struct gr_error *end_chunk(struct walk *w, uint64_t at, uint64_t head)
 static struct gr_error *end_top(struct walk *w, uint64_t at, uint64_t bytes)
 {
 	// The end of the break can be lowered; a heap of a thread cannot.
-	bool is_main = w->arena->addr == w->g->main_arena;
+	bool is_main = w->arena->addr == w->g->main_arena && !w->g->has_pieces;
 
 	if (bytes != w->region->end - at)
 		gr_glibc_fail(w->arena, "its top chunk does not end it");

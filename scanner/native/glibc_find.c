@@ -17,6 +17,7 @@ enum {
 	NEEDED_BINS = 120,	  /* a thread may be changing the others */
 	MAX_RING_STEPS = 1 << 22, /* of all rings that are tried */
 	LEAST_PAR_BYTES = 136,
+	NONCONTIGUOUS = 2,
 };
 
 /* Does each of nearly all bins lead to itself, or to a chunk that leads back? */
@@ -194,7 +195,8 @@ static bool is_sbrk_base(const struct gr_glibc *g, uint64_t base, uint64_t top)
 	const struct gr_mapping *m =
 		gr_native_mapping_at(g->r->spec->residency, base);
 
-	return !base || (m && base <= top && (m->flags & PF_W));
+	return !base ||
+	       (m && (base <= top || g->has_pieces) && (m->flags & PF_W));
 }
 
 static bool is_par(struct gr_glibc *g, const struct par_layout *layout,
@@ -288,6 +290,17 @@ static void record_arena(struct gr_glibc *g)
 		g->main_arena = 0;
 }
 
+/* Has malloc given up the break (NONCONTIGUOUS_BIT)? */
+static bool has_pieces(struct gr_glibc *g)
+{
+	struct gr_view view = g->r->view;
+	uint64_t word;
+
+	view.is_recording = true;
+	return gr_view_word(&view, g->main_arena + GR_GLIBC_MUTEX, &word) &&
+	       (word >> 32 & NONCONTIGUOUS) != 0;
+}
+
 struct gr_error *gr_glibc_find(struct gr_glibc *g)
 {
 	struct gr_error *err = NULL;
@@ -302,5 +315,6 @@ struct gr_error *gr_glibc_find(struct gr_glibc *g)
 	if (err || !g->main_arena)
 		return err;
 	record_arena(g);
+	g->has_pieces = has_pieces(g);
 	return find_par(g);
 }

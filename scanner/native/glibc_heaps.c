@@ -55,11 +55,12 @@ struct gr_error *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
 				 &g->r->native->arenas, arena);
 }
 
-static struct gr_error *add_region(struct gr_glibc *g,
-				   struct gr_native_arena *arena,
-				   struct gr_glibc_region region)
+struct gr_error *gr_glibc_add_region(struct gr_glibc *g, uint32_t index,
+				     struct gr_glibc_region region)
 {
-	region.arena = arena - g->r->native->arenas.data;
+	struct gr_native_arena *arena = &g->r->native->arenas.data[index];
+
+	region.arena = index;
 	if (region.end < region.start || region.end > MOST_ADDRESS) {
 		gr_glibc_fail(arena, "its memory has no end");
 		return NULL;
@@ -72,6 +73,14 @@ static struct gr_error *add_region(struct gr_glibc *g,
 	arena->mapped_bytes += region.end - region.start;
 	return gr_runtime_append(g->r->spec->rt, gr_glibc_region_vector,
 				 &g->regions, region);
+}
+
+static struct gr_error *add_region(struct gr_glibc *g,
+				   struct gr_native_arena *arena,
+				   struct gr_glibc_region region)
+{
+	return gr_glibc_add_region(g, arena - g->r->native->arenas.data,
+				   region);
 }
 
 /* May a heap of the arena be at @p heap? *@p size is then its size. */
@@ -163,6 +172,9 @@ static struct gr_error *add_main(struct gr_glibc *g,
 	// Nothing was allocated: the top is in the arena itself.
 	if (top - arena->addr < GR_GLIBC_STATE_BYTES)
 		return NULL;
+	if (g->has_pieces)
+		return gr_glibc_find_pieces(g,
+					    arena - g->r->native->arenas.data);
 	if (!start || !gr_view_word(&g->r->view, top + GR_CHUNK_SIZE, &size) ||
 	    (size &= ~(uint64_t)GR_CHUNK_FLAGS) > (UINT64_C(1) << 46)) {
 		gr_glibc_miss(arena);

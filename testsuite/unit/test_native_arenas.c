@@ -101,6 +101,80 @@ TEST(huge_pages)
 	native_destroy(w);
 }
 
+// -------------------------------------------------------------------- pieces
+
+#define PIECE UINT64_C(0x7ffff4000000)
+#define IN_PIECES (UINT64_C(2) << 32) /* NONCONTIGUOUS_BIT of the flags */
+
+/* A piece with a block and fenceposts, above the one with the top. */
+CRAFT(piece)
+{
+	native_map_anonymous(w, PIECE, 0x3000);
+	put_chunk(w, PIECE, 0x1fe0, 1);
+	put_chunk(w, PIECE + 0x1fe0, 16, 1);
+	put_chunk(w, PIECE + 0x1ff0, 16, 1);
+	put(w, MAIN_ARENA, IN_PIECES);
+	put(w, MAIN_ARENA + GR_GLIBC_SYSTEM_MEM, BREAK_END - BREAK + 0x2000);
+	put_par(w, 2, MMAP_BYTES, PIECE);
+}
+
+CRAFT(piece_without_end)
+{
+	piece(w);
+	put_chunk(w, PIECE + 0x1ff0, 32, 1);
+}
+
+CRAFT(piece_with_odd_end)
+{
+	piece(w);
+	put_chunk(w, PIECE, 0x1fd0, 1);
+	put_chunk(w, PIECE + 0x1fd0, 16, 1);
+	put_chunk(w, PIECE + 0x1fe0, 16, 1);
+}
+
+CRAFT(piece_of_mapping)
+{
+	piece(w);
+	put_chunk(w, PIECE, 0x4000, 1);
+}
+
+CRAFT(piece_of_break)
+{
+	piece(w);
+	put(w, MAIN_ARENA, 0);
+	put_par(w, 2, MMAP_BYTES, BREAK);
+}
+
+static const struct crafted_case piece_cases[] = {
+	{ "the break alone", PUT(MAIN_ARENA, IN_PIECES), NONE },
+	{ "two", CALL(piece), NONE, .is_other = true },
+	{ "no fenceposts", CALL(piece_without_end), MAIN(COUNTS) },
+	{ "ends in a page", CALL(piece_with_odd_end), MAIN(COUNTS) },
+	{ "longer than memory", CALL(piece_of_mapping), MAIN(COUNTS) },
+	{ "two, and no flag", CALL(piece_of_break), MAIN(COUNTS) },
+};
+
+TEST_ROWS(piece, piece_cases, c)
+{
+	crafted_check(c);
+}
+
+TEST(piece_blocks)
+{
+	struct native_world *w = native_create(true);
+
+	piece(w);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	const struct gr_block_vector *list = &w->native.blocks.list;
+	size_t n = gr_count_before(list->size, i, list->data[i].addr < PIECE);
+	assert_true(n < list->size);
+	assert_int_equal(list->data[n].addr, PIECE + GR_CHUNK_USER);
+	assert_int_equal(gr_block_bytes(&list->data[n]), 0x1fe0);
+	assert_int_equal(list->size, GR_ARRAY_SIZE(fake_blocks) + 1);
+	native_destroy(w);
+}
+
 // ---------------------------------------------------------------------- ring
 
 /* Arenas that lie in each other, a few bytes apart. */
