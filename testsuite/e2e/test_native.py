@@ -33,8 +33,8 @@ SETTINGS = {
     "no fast bins": {"GLIBC_TUNABLES": "glibc.malloc.mxfast=0"},
     "many mappings": {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=4096"},
     "no mappings": {"GLIBC_TUNABLES": "glibc.malloc.mmap_max=0"},
-    # Without reserved pages, malloc gets ordinary ones; it has other heaps, and
-    # the main arena is in pieces that are mapped.
+    # Without reserved pages, malloc gets ordinary ones. It has other heaps,
+    # and the main arena is in pieces that are mapped.
     "huge pages": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=2"},
     "transparent huge pages": {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"},
 }
