@@ -107,12 +107,16 @@ static uint64_t find_chunk(struct search *s, uint64_t page, uint64_t *chunk,
 	return chunk_at(s, page, before);
 }
 
-static void record(const struct search *s, uint64_t chunk)
+/* Record the header, and the one at the start of the mapping, which lead to
+ * each other. */
+static void record(const struct search *s, uint64_t chunk, uint64_t before)
 {
 	struct gr_recorder *recorder = s->g->r->spec->rt->recorder;
 
-	if (recorder)
-		gr_recorder_add(recorder, chunk, GR_CHUNK_USER);
+	if (!recorder)
+		return;
+	gr_recorder_add(recorder, chunk - before, GR_CHUNK_USER);
+	gr_recorder_add(recorder, chunk, GR_CHUNK_USER);
 }
 
 static struct gr_error *add_chunk(struct search *s, uint64_t chunk,
@@ -121,7 +125,7 @@ static struct gr_error *add_chunk(struct search *s, uint64_t chunk,
 	struct gr_native *native = s->g->r->native;
 	struct gr_native_arena *arena = &native->arenas.data[s->arena];
 
-	record(s, chunk);
+	record(s, chunk, before);
 	arena->mapped_bytes += before + bytes;
 	const struct gr_native_range range = { chunk - before, chunk + bytes,
 					       s->arena };

@@ -139,6 +139,25 @@ def test_settings(farm, env):
         assert truth.arenas == int(env["MALLOC_ARENA_MAX"])
 
 
+def check_saved(target, folder):
+    """A saved file has what malloc's structures are found by."""
+    file = folder / "saved.goref"
+    done = run_cli([*natives.where(target), "save", file])
+    assert done.returncode == 0, done.stderr
+    document, saved = natives.native(target), natives.opened(file, "native")
+    for key in "allocators", "sizes":
+        assert saved[key] == document[key], key
+
+
+# Many of the blocks that are mapped one by one are aligned.
+@pytest.mark.parametrize("how", ["many mappings", "huge pages"])
+def test_saved(farm, tmp_path, how):
+    target = farm.target(
+        "native_heap", CENTRAL, args=FEW, env=SETTINGS[how]
+    )
+    check_saved(target, tmp_path)
+
+
 @pytest.mark.parametrize("threads", ["1", "4"])
 def test_foreign_break(farm, threads):
     """Somebody else moves the break, also by an odd number of bytes."""
@@ -190,7 +209,7 @@ def test_process(farm, variant):
     assert target.process.popen.poll() is None
 
 
-def test_child_of_fork(farm):
+def test_child_of_fork(farm, tmp_path):
     """It has one thread, and the caches of all others are left."""
     skip_if(attach_reason())
     args = [*FEW, "fork"]
@@ -198,8 +217,9 @@ def test_child_of_fork(farm):
     process = SimpleNamespace(
         pid=parent.truth["child"], folder=parent.folder
     )
-    truth = check(replace(parent, process=process))
-    assert truth.told["threads"] == 4
+    child = replace(parent, process=process)
+    assert check(child).told["threads"] == 4
+    check_saved(child, tmp_path)
 
 
 def test_stopped_process(farm):
