@@ -18,6 +18,9 @@ enum {
 	MAX_RING_STEPS = 1 << 22, /* of all rings that are tried */
 	LEAST_PAR_BYTES = 136,
 	NONCONTIGUOUS = 2,
+	/* malloc_par: its fourth word, NARENAS_FROM_NCORES(1) at first */
+	ARENA_TEST = 24,
+	ARENAS = 8,
 };
 
 /* Does each of nearly all bins lead to itself, or to a chunk that leads back? */
@@ -180,6 +183,8 @@ static const struct par_layout par_layouts[] = {
 	  104 }, // from 2.35 on: thp_pagesize, hp_pagesize, hp_flags
 	{ 40, 56, 72, 80 },
 };
+/** That of libc_malloc_debug.so (since 2.34), which has no caches of threads. */
+static const struct par_layout debug_layout = { 60, 80, 96, 0 };
 
 /* Can the limits of the caches of threads be these? */
 static bool are_tcache_limits(uint64_t bins, uint64_t max_bytes)
@@ -205,11 +210,17 @@ static bool is_par(struct gr_glibc *g, const struct par_layout *layout,
 	struct gr_view *view = &g->r->view;
 	uint64_t base, bins, max_bytes;
 
-	if (!gr_view_word(view, par + layout->sbrk_base, &base) ||
-	    !gr_view_word(view, par + layout->tcache_bins, &bins) ||
-	    !gr_view_word(view, par + layout->tcache_bins + 8, &max_bytes) ||
-	    !are_tcache_limits(bins, max_bytes))
+	if (!gr_view_word(view, par + layout->sbrk_base, &base))
 		return false;
+	if (!layout->tcache_bins) {
+		if (!base || !gr_view_has(view, par + ARENA_TEST, ARENAS))
+			return false;
+	} else if (!gr_view_word(view, par + layout->tcache_bins, &bins) ||
+		   !gr_view_word(view, par + layout->tcache_bins + 8,
+				 &max_bytes) ||
+		   !are_tcache_limits(bins, max_bytes)) {
+		return false;
+	}
 	// Two ints each: n_mmaps and n_mmaps_max, then max_n_mmaps.
 	uint8_t host[LEAST_PAR_BYTES];
 	if (!gr_view_copy(view, par, host, sizeof(host)))
@@ -272,6 +283,8 @@ static struct gr_error *find_par(struct gr_glibc *g)
 	if (!m ||
 	    !gr_view_word(&g->r->view, g->main_arena + GR_GLIBC_TOP, &top))
 		return NULL;
+	if (m->path && strstr(m->path, "/libc_malloc_debug.so"))
+		return find_par_as(g, &debug_layout, m, top);
 	for (size_t k = 0; !err && k < GR_ARRAY_SIZE(par_layouts); k++)
 		err = find_par_as(g, &par_layouts[k], m, top);
 	return err;

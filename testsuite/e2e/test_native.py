@@ -139,6 +139,24 @@ def test_settings(farm, env):
         assert truth.arenas == int(env["MALLOC_ARENA_MAX"])
 
 
+def test_malloc_check(farm):
+    """The library for it has a main arena of its own. What a program can use
+    of a chunk is what it has asked for there."""
+    env = {"LD_PRELOAD": "libc_malloc_debug.so.0", "MALLOC_CHECK_": "3"}
+    target = farm.target("native_heap", CENTRAL, args=FEW, env=env)
+    words = array.array("Q", (target.folder / "blocks").read_bytes())
+    heads = words[: WORDS * target.truth["blocks"]]
+    if not any(usable % 8 for usable in heads[2::WORDS]):
+        pytest.skip("the C library has no such library")
+    found = natives.reached(target)
+    for address, head in zip(heads[::WORDS], heads[3::WORDS]):
+        assert found[address] == head & ~7
+    assert 0 <= len(found) - target.truth["blocks"] <= OTHER_BLOCKS
+    [allocator] = natives.native(target)["allocators"]
+    assert allocator["checked"] is True
+    assert natives.leaks(target)["leaked_blocks"] <= OTHER_BLOCKS // 4
+
+
 def check_saved(target, folder):
     """A saved file has what malloc's structures are found by."""
     file = folder / "saved.goref"

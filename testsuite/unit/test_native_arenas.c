@@ -298,7 +298,33 @@ CRAFT(mapped_over_heap)
 	put_par(w, 3, MMAP_BYTES + 0x22000, BREAK);
 }
 
+/* malloc_par ends where the limits of caches would be. */
+CRAFT(par_without_caches)
+{
+	put(w, PAR + 24, 8);
+	fake_words(&w->image, PAR + PAR_CACHES, 1, 0);
+}
+
+CRAFT(par_of_debug)
+{
+	par_without_caches(w);
+	for (size_t i = 0; i < 2; i++)
+		w->residency.mappings.list.data[i].path =
+			"/lib/libc_malloc_debug.so.0";
+}
+
+CRAFT(par_of_debug_without_break)
+{
+	par_of_debug(w);
+	put(w, PAR + PAR_BREAK, 0);
+}
+
 static const struct crafted_case mapped_cases[] = {
+	{ "of libc_malloc_debug.so", CALL(par_of_debug), NONE },
+	{ "of libc_malloc_debug.so, no break", CALL(par_of_debug_without_break),
+	  MAPPED(NOT_COUNTED) },
+	{ "no limits of caches", CALL(par_without_caches),
+	  MAPPED(NOT_COUNTED) },
 	{ "2^32 blocks", CALL(count_huge), MAPPED(OTHERS) },
 	{ "one block too many", CALL(count_more), MAPPED(OTHERS) },
 	{ "one block too few", CALL(count_less), MAPPED(OTHERS) },
