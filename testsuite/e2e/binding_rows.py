@@ -314,12 +314,13 @@ current.source = Core(core, exe)
 with running() as opened:
     if questions == "all":
         look(Checked(opened), path)
-    look_at_values(Checked(opened))
-    if questions == "sites":
-        look_at_sites(Checked(opened), path)
-    elif questions == "memory of C":
+    if questions == "memory of C":
         look_at_c(Checked(opened))
     else:
+        look_at_values(Checked(opened))
+    if questions == "sites":
+        look_at_sites(Checked(opened), path)
+    elif questions != "memory of C":
         look_at_goroutines(Checked(opened), path)
         del opened
         check_rows_outlive_the_scan()
