@@ -66,7 +66,7 @@ class HistogramReport(Report):
         ]
 
     def _whole(self) -> str:
-        """What is counted: with holders, all blocks of C."""
+        """Says what is counted: with holders, all blocks of C."""
         found = self.found
         size = human_bytes(found.bytes)
         if self.by == "holder":
