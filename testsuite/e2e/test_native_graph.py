@@ -199,6 +199,17 @@ def test_why(structs, variant, kind):
         assert "main.small" not in done.stdout
 
 
+def test_why_a_pointer_to_c(structs):
+    """A variable whose pointer leads to a block is asked for the block."""
+    target = structs(CENTRAL, "core")
+    index = target.truth["engines"]["big"]["index"]
+    words = ["why", "main.big.index"]
+    done = run_cli([*natives.where(target), *words])
+    first = f"main.big.index refers to {index}"
+    assert done.stdout.splitlines()[0] == first, done.stdout
+    assert natives.asked(target, *words)["object"]["kind"] == "c"
+
+
 def test_conservative_edge_is_marked(structs):
     """A number that looks like a pointer may be one: `object` says so."""
     target = structs()

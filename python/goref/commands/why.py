@@ -201,6 +201,7 @@ def _why(
         or is_address
         or not is_variable
         or type_ == evaluate.NO_TYPE
+        or (value and _block(scan, value))
     ):
         return name if value else None, held, None
     if value:

@@ -107,9 +107,10 @@ class WhyReport(Report):
         return (self._description() or "").partition(":")[0]
 
     def _variable_lines(self, variable: Variable) -> list[str]:
+        section = self._section()
         lines = [
             f"{variable.name}: {variable.type}, {variable.bytes:,} bytes "
-            f"at {variable.addr:#x} ({self._section()})",
+            f"at {variable.addr:#x}" + (f" ({section})" if section else ""),
         ]
         if not variable.held:
             return [*lines, "It points to no object of the heap."]
