@@ -85,3 +85,20 @@ def test_the_allocator_may_be_missing(make):
         "no C allocator was found: its data (that of libc) may lie in the "
         "missing part of the core"
     )
+
+
+@pytest.mark.parametrize(
+    "missing, is_partial, seen",
+    [(0, False, ""), (0, True, " in what could be read"),
+     (4096, False, " in what could be read")],
+)  # fmt: skip
+def test_overview(missing, is_partial, seen):
+    """Missing memory may hold the blocks."""
+    row = leaks(leaked_blocks=3, leaked_bytes=96, missing_bytes=missing)
+    total = SimpleNamespace(resident_bytes=4096, mapped_bytes=8192,
+                            in_use_bytes=2048, free_bytes=1024)  # fmt: skip
+    heap = SimpleNamespace(heaps=[SimpleNamespace(sum=total)])
+    assert native.overview_lines(heap, row, 8192, is_partial) == [
+        "C memory: 2.0 KiB in use, 1.0 KiB free; 96 B in 3 blocks that "
+        f"nothing holds{seen} (`native leaks')"
+    ]

@@ -85,10 +85,13 @@ def nothing_line(found: Native, info: Info | None = None) -> str:
 
 
 def overview_lines(
-    found: Native, leaks: NativeLeaks | None, whole: int
+    found: Native,
+    leaks: NativeLeaks | None,
+    whole: int,
+    is_partial: bool = False,
 ) -> list[str]:
     """One line, if C memory is a twentieth of the resident memory.
-    whole: that memory; 0: not known."""
+    whole: that memory; 0: not known. is_partial: memory is missing."""
     taken = sum(
         heap.sum.resident_bytes or heap.sum.mapped_bytes
         for heap in found.heaps
@@ -99,9 +102,11 @@ def overview_lines(
     free = sum(heap.sum.free_bytes for heap in found.heaps)
     line = f"C memory: {human_bytes(in_use)} in use, {human_bytes(free)} free"
     if leaks and leaks.leaked_blocks:
+        is_partial = is_partial or leaks.missing_bytes > 0
+        seen = " in what could be read" if is_partial else ""
         line += (
             f"; {human_bytes(leaks.leaked_bytes)} in "
-            f"{counted(leaks.leaked_blocks, 'block')} that nothing holds "
+            f"{counted(leaks.leaked_blocks, 'block')} that nothing holds{seen} "
             "(`native leaks')"
         )
     return [line]

@@ -341,7 +341,9 @@ def _c_memory(report: OverviewReport) -> Section:
         zeros = zero_bytes(report.resident.classes)
         whole = report.resident.total_bytes - zeros
     return Section(
-        overview_lines(found, report.native_leaks, whole),
+        overview_lines(
+            found, report.native_leaks, whole, bool(report.partial)
+        ),
         {"c_memory": overview_document(found, report.native_leaks)},
     )
 

@@ -340,8 +340,9 @@ def _native_leaks(document: Mapping[str, Any]) -> list[Finding]:
     if leaked <= in_use * _LEAKED:
         return []
     verb = "is" if found["leaked_blocks"] == 1 else "are"
+    seen = "in what could be read, " if found.get("partial") else ""
     text = (
-        f"{counted(found['leaked_blocks'], 'block')} of C {verb} held by "
+        f"{seen}{counted(found['leaked_blocks'], 'block')} of C {verb} held by "
         f"nothing: {human_bytes(leaked)}, {percent(leaked, in_use)} of the "
         f"{human_bytes(in_use)} in use"
     )
