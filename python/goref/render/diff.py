@@ -105,7 +105,7 @@ class DiffReport(Report):
         self.old, self.new = self.totals
 
     def tables(self) -> list[Table]:
-        """One; or all, without that of C memory if there is none."""
+        """One table, or all. Without C memory, none is about holders."""
         every = self.found.tables
         if self.by:
             return [every[self.by]]
@@ -285,7 +285,7 @@ class DiffReport(Report):
         return [*head, name]
 
     def _has_parts(self, one: Table) -> bool:
-        """Have the rows of a table parts in Go and in C?"""
+        """Do the rows of a table have parts in Go and in C?"""
         return self.has_c() and one.by not in (*_GO_ALONE, "holder")
 
     def _cells(self, one: Table, row: Row) -> list[str]:

@@ -30,8 +30,8 @@ def queued(found: Finalization) -> int:
 
 
 def blocked_runners(found: Finalization | None) -> list[FinalizerRunner]:
-    """Those that others in the queue wait for: all that could run these are
-    blocked, or in C."""
+    """The goroutines that the queue waits for: all that could run its entries
+    are blocked, or in C."""
     rows: list[FinalizerRunner] = []
     if not found:
         return rows
@@ -84,7 +84,7 @@ def stuck_finding(found: Finalization | None) -> str:
 
 
 def _whole(found: Finalization) -> str:
-    """That of which the shares are."""
+    """The whole that a share is of."""
     return "live memory" if found.heap_c_bytes else "heap"
 
 
@@ -109,7 +109,7 @@ def _held_text(found: Finalization) -> str:
 
 
 def _busiest(found: Finalization) -> list[FinalizerRunner]:
-    """Those that run something, or are to run what is queued."""
+    """The goroutines that run something, or are to run what is queued."""
     runs = "finalizers" if found.queued_finalizers else "cleanups"
     runners = _runners_of(found, runs)
     return sorted(runners, key=lambda runner: runner.doing == "idle")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sizes that Go and C have parts of: rows have the sum and the part in C, and
-a person reads the sum with both parts behind it. Documents have the part in Go
-and beside it that in C."""
+"""Sizes with parts in Go and in C. A row has the sum and the part in C. Text
+prints the sum, followed by both parts. A document has the part in Go, and the
+part in C beside it."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ The 1,000 paths with the greatest change have rows. If a side has more than
 262,144 paths, objects on further ones are counted on the paths above them, also
 in the profile; a line says so.
 
-C memory counts like that of Go. The growth in C is in a column of its own, and
+C memory counts like Go memory. The growth in C is in a column of its own, and
 the last table has the fields and variables that hold it. Paths and sites are of
 Go alone.
 

@@ -174,7 +174,7 @@ C_VALUES = Option(
 
 NATIVE = Verb(
     "native",
-    "Say what the memory of C is, and what of it nothing holds",
+    "Say where C memory is, what holds it, and what of it leaks",
     """Prints the arenas of the C allocator: how much is in use, free, mapped and
 resident, and what malloc_trim(3) would give back; then the blocks in use by
 size, by type, and by what holds them; then the Go objects that a cgo.Handle or
@@ -190,8 +190,9 @@ A block that only a leaked block leads to is leaked, too.""",
     "[leaks]",
     """goref reads the allocator of glibc 2.28 to 2.41. It compares what it finds with
 the counters of the allocator. An arena that disagrees is damaged, or a thread
-was changing it; it is reported, its blocks are not listed, and all that it has
-counts as a holder. For other allocators, `goref rss' has the classes of memory.
+was changing it. goref reports it, does not list its blocks, and takes all of
+its memory as a holder. For other allocators, `goref rss' has the classes of
+memory.
 
 Sizes are those of the allocator, with 8 bytes of header (16 for blocks that are
 mapped one by one). A word of C memory counts as a pointer if its value lies in
@@ -200,10 +201,10 @@ stored in another form (XORed, tagged, in a file) is not seen.
 
 Blocks of C are vertices of the object graph: why, object, dominators, suspects,
 histogram and diff know them. Leaks are not proven if memory of the core is
-missing; --fail-on-leaks then does not end with status 4.""",
+missing; --fail-on-leaks then ends with status 3, not 4.""",
     (
-        ("core EXE CORE native", "how much memory has C, and where?"),
-        ("core EXE CORE native leaks", "which blocks does nothing hold?"),
+        ("core EXE CORE native", "how much memory does C have, and where?"),
+        ("core EXE CORE native leaks", "which blocks are leaked?"),
         (
             "attach PID native leaks --fail-on-leaks",
             "status 4 if there are any, for scripts",
