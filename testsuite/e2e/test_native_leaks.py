@@ -55,9 +55,11 @@ def check_leaks(leaks):
     assert {kind: len(leaks.truth["leaked"][kind]) for kind in LOST} == LOST
     found = {kind: leaks.found(kind) for kind in leaks.truth["leaked"]}
     assert sum(found[kind] for kind in LOST) >= LEAST_FOUND, found
-    # The stacks of ended threads hold nothing.
-    assert found["threads"] == LOST["threads"], found
-    assert found["dead slice"] == 100 and found["behind c"] == 10
+    # The stacks of ended threads hold nothing; a word of a running one may.
+    assert found["threads"] >= LOST["threads"] - 2, found
+    assert found["dead slice"] == 100
+    # A stack or a register may still have the last one of these.
+    assert found["behind c"] >= 9
     assert found["640"] == 10
     # No block but these: what is not reached is free, or leaked.
     others = leaks.document["leaked_blocks"] - sum(found.values())
