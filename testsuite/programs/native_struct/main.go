@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"unsafe"
 )
@@ -93,11 +94,30 @@ func numberOf(i, usual int) int {
 	return number
 }
 
+func init() {
+	runtime.LockOSThread() // others run on other threads
+}
+
+// apart runs it on a thread that is not the first one. The heap of the first
+// thread may lie low, where numbers look like addresses of its blocks.
+func apart(run func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		run()
+	}()
+	<-done
+}
+
 func main() {
 	var bigTruth, smallTruth engineTruth
-	table := C.table_create()
-	big, bigTruth = newEngine(table, numberOf(1, 1000))
-	small, smallTruth = newEngine(table, 200)
+	apart(func() {
+		table := C.table_create()
+		big, bigTruth = newEngine(table, numberOf(1, 1000))
+		small, smallTruth = newEngine(table, 200)
+	})
 	more = make([]*[notesBytes]byte, numberOf(2, 0))
 	for i := range more {
 		more[i] = new([notesBytes]byte)
