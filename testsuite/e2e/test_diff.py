@@ -451,12 +451,7 @@ def test_both_sides_are_the_same(story, variant, tmp_path):
         assert survivors["objects"] == survivors["old_objects"] > 20000
 
 
-def test_one_heap_in_memory_at_a_time(farm):
-    """That of OLD is gone before NEW is opened: goref needs no more for both
-    than for one."""
-    target = farm.target("counter", CENTRAL, args=("1000000",))
-    done = run_python(
-        """
+PRIVATE = """
 import os, sys
 from goref import cli
 from goref.sources import core
@@ -473,13 +468,26 @@ def ended(status):
     os.kill(os.getpid(), 9)
 os._exit = ended
 cli.main(sys.argv[1:])
-""",
-        ["diff", target.exe, target.core, target.exe, target.core, "--json"],
-    )
+"""
+
+
+def grown_kb(words):
+    """By how much goref has more memory of its own later than before OLD."""
+    done = run_python(PRIVATE, words)
     before, between, after = map(int, done.stderr.split())
+    return max(between, after) - before
+
+
+def test_one_heap_in_memory_at_a_time(farm):
+    """That of OLD is gone before NEW is opened: goref needs no more for both
+    than for one."""
+    target = farm.target("counter", CENTRAL, args=("1000000",))
+    side = [target.exe, target.core]
+    words = ["diff", *side, *side, "--json"]
     heap_kb = 1_000_000 * 16 // 1024  # of a million objects, 16 bytes each
-    grown = [between - before, after - before]
-    assert max(grown) < heap_kb, grown
+    # malloc may keep what threads have freed; a heap would be there each time.
+    least = min(grown_kb(words) for _ in range(3))
+    assert least < heap_kb
 
 
 @variants("default", releases=("go1.24",))
