@@ -14,33 +14,36 @@ static const char *exe_path;
 
 // The executable is the same every time, and reading its debug information
 // is another harness: once is enough (the linker's --wrap).
-struct gr_error *__real_gr_dwarf_open(const char *path, const char *debug_path,
-				      struct gr_error *(*poll)(void *ctx),
-				      void *ctx, struct gr_dwarf **ret);
-struct gr_error *__wrap_gr_dwarf_open(const char *path, const char *debug_path,
-				      struct gr_error *(*poll)(void *ctx),
-				      void *ctx, struct gr_dwarf **ret);
-void __wrap_gr_dwarf_destroy(struct gr_dwarf *unused);
+struct gr_error *__real_gr_dwarf_open_file(const char *path, bool is_data_only,
+					   struct gr_error *(*poll)(void *ctx),
+					   void *ctx, struct gr_dwarf **ret);
+struct gr_error *__wrap_gr_dwarf_open_file(const char *path, bool is_data_only,
+					   struct gr_error *(*poll)(void *ctx),
+					   void *ctx, struct gr_dwarf **ret);
+void __real_gr_dwarf_destroy(struct gr_dwarf *ended);
+void __wrap_gr_dwarf_destroy(struct gr_dwarf *ended);
 
-struct gr_error *__wrap_gr_dwarf_open(const char *path, const char *debug_path,
-				      struct gr_error *(*poll)(void *ctx),
-				      void *ctx, struct gr_dwarf **ret)
+struct gr_error *__wrap_gr_dwarf_open_file(const char *path, bool is_data_only,
+					   struct gr_error *(*poll)(void *ctx),
+					   void *ctx, struct gr_dwarf **ret)
 {
 	struct gr_error *err = NULL;
 
+	// For types of C, files are read each time.
+	if (is_data_only)
+		return __real_gr_dwarf_open_file(path, true, poll, ctx, ret);
 	// It outlives the scan that opens it: nothing of that may be kept.
-	(void)poll;
-	(void)ctx;
 	if (!dwarf)
-		err = __real_gr_dwarf_open(path, debug_path, NULL, NULL,
-					   &dwarf);
+		err = __real_gr_dwarf_open_file(path, false, NULL, NULL,
+						&dwarf);
 	*ret = dwarf;
 	return err;
 }
 
-void __wrap_gr_dwarf_destroy(struct gr_dwarf *unused)
+void __wrap_gr_dwarf_destroy(struct gr_dwarf *ended)
 {
-	(void)unused;
+	if (ended != dwarf)
+		__real_gr_dwarf_destroy(ended);
 }
 
 static uint64_t addr_of(uint64_t off)

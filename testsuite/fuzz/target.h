@@ -2,7 +2,7 @@
 /**
  * target: the core of a Go program as the base of inputs. A harness has one.
  * The executable stays as it is, and its debug information is read once
- * (the linker's --wrap of gr_dwarf_open() and gr_dwarf_destroy()).
+ * (the linker's --wrap of gr_dwarf_open_file() and gr_dwarf_destroy()).
  */
 #ifndef GR_FUZZ_TARGET_H
 #define GR_FUZZ_TARGET_H
