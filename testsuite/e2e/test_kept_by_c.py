@@ -120,7 +120,7 @@ def test_without_debug_information(kept, flavour):
 
 
 def test_without_the_types_of_the_table(kept):
-    """The handles are not known, which is said; pins are."""
+    """The answer says that the handles are not known. It has the pins."""
     target = kept(Variant("go1.24", "cgo-stripped"))
     document = natives.native(target)
     total = dict(document["kept_by_c_total"])

@@ -90,7 +90,8 @@ TEST(counters)
 	native_destroy(w);
 }
 
-/* Blocks behind foreign memory are found, and it is none of them. */
+/* The walk finds the blocks behind foreign memory, and takes none of that memory
+ * for a block. */
 TEST(foreign_memory)
 {
 	struct native_world *w = native_create(true);
