@@ -41,6 +41,22 @@ struct gr_mapping {
 
 GR_VECTOR(gr_mapping_vector, struct gr_mapping);
 
+/**
+ * Leave out what lies before *@p end, and move that to the end of the mapping:
+ * mappings of a damaged core, sorted by address, count once where they overlap.
+ *
+ * @return false if nothing is left.
+ */
+static inline bool gr_mapping_begin_at(struct gr_mapping *m, uint64_t *end)
+{
+	if (m->start < *end)
+		m->start = *end;
+	if (m->start >= m->end)
+		return false;
+	*end = m->end;
+	return true;
+}
+
 /** Is it memory without a file, which may have a name (PR_SET_VMA_ANON_NAME)? */
 static inline bool gr_mapping_is_anonymous(const struct gr_mapping *m)
 {

@@ -335,13 +335,7 @@ struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,
 	for (size_t i = 0; !err && i < list->size; i++) {
 		struct gr_mapping m = list->data[i];
 
-		// Mappings of a damaged core that overlap count once.
-		if (m.start < end)
-			m.start = end;
-		if (m.start >= m.end)
-			continue;
-		end = m.end;
-		if (!gr_native_may_hold(&m))
+		if (!gr_mapping_begin_at(&m, &end) || !gr_native_may_hold(&m))
 			continue;
 		err = add_whole(&f, m, data_of(&f, i));
 		if (!err)

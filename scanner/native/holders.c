@@ -147,12 +147,8 @@ static struct gr_error *count_mappings(struct counter *c)
 	for (size_t i = 0; !err && i < list->size; i++) {
 		struct gr_mapping m = list->data[i];
 
-		// Mappings of a damaged core that overlap count once.
-		if (m.start < end)
-			m.start = end;
-		if (m.start >= m.end)
+		if (!gr_mapping_begin_at(&m, &end))
 			continue;
-		end = m.end;
 		if (is_core ? gr_native_may_hold(&m) : is_shared(&m))
 			err = count_range(c, m.start, m.end);
 		if (!err)
