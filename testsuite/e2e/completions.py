@@ -87,9 +87,12 @@ def plain(text):
 
 
 class Shell:
-    """A shell on a terminal. ask is the key that lists what may follow."""
+    """A shell on a terminal whose prompt is slow, as on a busy machine. ask is the key that lists what may follow, and
+    waiting is what the shell prints once it reads keys by itself: before, the
+    terminal edits lines, and takes control characters for its own."""
 
     ask = ""
+    waiting = ""
 
     def __init__(self, words, folder, commands, **variables):
         variables |= {"TERM": "dumb", "PS1": "% ", "HOME": str(folder)}
@@ -105,6 +108,7 @@ class Shell:
 
     def listed(self, line):
         """The text that the shell shows for a line, which is then dropped."""
+        self.child.expect_exact(self.waiting)
         self.child.send(f"{line}{self.ask}\x15echo don''e\r")
         self.child.expect("done\r?\n")
         return plain(self.child.before)
@@ -114,6 +118,7 @@ class Shell:
 
     def finished(self, line):
         """The line after TAB."""
+        self.child.expect_exact(self.waiting)
         self.child.send(f"{line}\t\x01echo '<\x05>' don''e\r")
         self.child.expect("<([^<>]*)> done\r?\n")
         return self.child.match[1]
@@ -126,6 +131,7 @@ class Bash(Shell):
     """data: a folder that has bash-completion/completions, like /usr/share."""
 
     ask = "\x1b?"
+    waiting = "% "
 
     def __init__(self, folder, data=None):
         settings = ("bell-style none", "enable-bracketed-paste off",
@@ -135,7 +141,7 @@ class Bash(Shell):
         super().__init__(
             ["bash", "--norc", "--noprofile", "-i"], folder,
             [*(f"bind 'set {setting}'" for setting in settings),
-             f". {BASH_COMPLETION}"], INPUTRC="/dev/null", **where,
+             f". {BASH_COMPLETION}", "PROMPT_COMMAND='sleep 0.02'"], INPUTRC="/dev/null", **where,
         )  # fmt: skip
 
 
@@ -143,11 +149,13 @@ class Zsh(Shell):
     """functions: a folder of functions before those of the system."""
 
     ask = "\x04"
+    waiting = "\x1b[?2004h"
 
     def __init__(self, folder, functions=None):
         super().__init__(
             ["zsh", "-f", "-i"], folder,
             [f"fpath=({functions} $fpath)" if functions else ":",
+             "precmd() { sleep 0.02; }",
              "autoload -Uz compinit; compinit -u -D",
              "zstyle ':completion:*' list-colors ''",
              "setopt list_ambiguous no_beep; bindkey -e; LISTMAX=1000"],
