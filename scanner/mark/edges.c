@@ -218,7 +218,8 @@ static struct gr_error *begin_areas(struct sweep *s)
 	return NULL;
 }
 
-/* Add the contents of an object with a finalizer, but not the object itself. */
+/* Add the contents of an object with a finalizer, but not the object itself: see
+ * gr_is_passed_by(). */
 static struct gr_error *add_contents(struct sweep *s, uint64_t addr,
 				     struct gr_edge like)
 {
@@ -229,7 +230,23 @@ static struct gr_error *add_contents(struct sweep *s, uint64_t addr,
 	if (obj == GR_OBJ_NONE || !gr_span_has_edges(span) ||
 	    !gr_heap_is_allocated(heap, obj))
 		return NULL;
-	return add_object(s, span, obj - span->first_obj, like);
+	uint32_t index = obj - span->first_obj;
+	uint64_t slot_addr = gr_span_slot_addr(span, index);
+	const struct gr_object_words words = gr_object_words(span, index);
+	const uint64_t *map = s->source->words;
+	struct gr_error *err = poll(s, words.end - words.first);
+
+	for (uint64_t at = words.first;
+	     !err && (at = gr_bitmap_next(map, at, words.end)) < words.end;
+	     at++) {
+		uint64_t off = (at - words.first) * GR_WORD_BYTES;
+		like.value = gr_load_u64(words.host + off);
+		like.addr = words.addr + off;
+		if (like.value && !gr_is_passed_by(slot_addr, span->elem_bytes,
+						   like.addr, like.value))
+			err = add_edge(s, &like);
+	}
+	return err;
 }
 
 static struct gr_error *add_root(struct sweep *s, uint32_t i)

@@ -89,6 +89,29 @@ static inline struct gr_object_words gr_object_words(const struct gr_span *span,
 	};
 }
 
+/** The most bytes of an object that the collector scans at once
+ * (runtime/mgcmark.go: maxObletBytes). */
+enum { GR_OBLET_BYTES = 128 << 10 };
+
+/**
+ * Is a word of an object with a finalizer no edge from that finalizer? The
+ * collector scans such an object, but does not mark it, and a scan passes by
+ * pointers into the part of the object that it scans (runtime/mgcmark.go:
+ * markrootSpans, scanobject).
+ *
+ * @param slot_addr Address of the object's slot, of @p slot_bytes.
+ * @param addr Address of the word in the slot.
+ */
+static inline bool gr_is_passed_by(uint64_t slot_addr, uint64_t slot_bytes,
+				   uint64_t addr, uint64_t value)
+{
+	uint64_t part = (addr - slot_addr) / GR_OBLET_BYTES * GR_OBLET_BYTES;
+	uint64_t bytes = slot_bytes - part;
+
+	return value - slot_addr - part <
+	       (bytes < GR_OBLET_BYTES ? bytes : GR_OBLET_BYTES);
+}
+
 /** The object that the pointer @p value leads into, allocated or free; or
  * GR_OBJ_NONE. */
 static inline gr_obj gr_edge_target(const struct gr_heap *heap, uint64_t value)

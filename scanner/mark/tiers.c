@@ -4,6 +4,7 @@
  * mask for the words that types did not explain, until nothing new is found.
  */
 #include "goruntime/sched/waits.h"
+#include "mark/edges.h"
 #include "mark/visit.h"
 
 #include <time.h>
@@ -110,6 +111,24 @@ static void run_value_root(struct gr_walk *w, const struct gr_origin *o)
 			      0, &scope, GR_STEP_SELF);
 }
 
+/* The pointers of an object to itself are done: they do not make it reached. */
+static void pass_by(struct gr_walk *w, const struct gr_span *span,
+		    uint64_t slot_addr, const uint8_t *host, uint64_t word,
+		    uint64_t bytes)
+{
+	uint64_t data_addr = slot_addr + span->header_bytes;
+	uint64_t end = word + bytes / GR_WORD_BYTES;
+
+	for (uint64_t at = word;
+	     (at = gr_bitmap_next(w->pending, at, end)) < end; at++) {
+		uint64_t off = (at - word) * GR_WORD_BYTES;
+
+		if (gr_is_passed_by(slot_addr, span->elem_bytes,
+				    data_addr + off, gr_load_u64(host + off)))
+			gr_bitmap_clear(w->pending, at);
+	}
+}
+
 /* Run the contents of an object with a finalizer. The finalizer alone does not
  * make the object itself reached. */
 static void run_contents_root(struct gr_walk *w, const struct gr_origin *o)
@@ -124,10 +143,11 @@ static void run_contents_root(struct gr_walk *w, const struct gr_origin *o)
 	if (obj == GR_OBJ_NONE || span->is_noscan ||
 	    !gr_heap_is_allocated(w->heap, obj))
 		return;
-	uint64_t data = gr_span_slot_addr(span, obj - span->first_obj) +
-			span->header_bytes;
-	if (!gr_walk_locate(w, data, &host, &word, &bytes))
+	uint64_t slot_addr = gr_span_slot_addr(span, obj - span->first_obj);
+	if (!gr_walk_locate(w, slot_addr + span->header_bytes, &host, &word,
+			    &bytes))
 		return;
+	pass_by(w, span, slot_addr, host, word, bytes);
 	if (root->type != GR_TYPE_NONE)
 		run_typed(w, o, &scope, root->type, host, word, bytes);
 	if (gr_bitmap_next(w->pending, word, word + bytes / GR_WORD_BYTES) ==

@@ -12,7 +12,7 @@ from asking import SCANNER
 from session import environment, run_cli
 from toolchains import RELEASES, variants
 
-HANDLES, RINGS, BUFFERS = 500, 100, 200
+HANDLES, RINGS, BUFFERS, LONGS = 500, 100, 200, 3
 HANDLE_BYTES, DATA_BYTES = 16, 8192
 WAITING = HANDLES - 1  # one runs
 NEWER = tuple(r for r in RELEASES if r >= "go1.24")
@@ -207,6 +207,23 @@ def test_cycles(farm, variant):
     hung, _text = asked(target)
     assert hung["cause_kind"] == "idle"
     assert hung["finalization"]["stuck"] == 2 * RINGS
+
+
+@variants("default", newest=["stripped"])
+def test_object_that_points_to_itself(farm, variant):
+    """The runtime says whose finalizers run: those of objects that it scans at
+    once."""
+    target = farm.target("finalizing", variant, args=["self"])
+    done = subprocess.run(
+        [target.exe, "self"], stdin=subprocess.DEVNULL, text=True,
+        capture_output=True, check=True, timeout=600,
+    )  # fmt: skip
+    ran = json.loads(done.stdout.splitlines()[-1])
+    assert ran == {"ran": RINGS, "ran_long": 0}
+    found = asked(target)[0]["finalization"]
+    assert found["stuck"] == LONGS
+    assert found["stuck_bytes"] == found["stuck_groups"][0]["retained_bytes"]
+    assert LONGS << 18 < found["stuck_bytes"] < (LONGS + 1) << 18
 
 
 @variants("default", releases=NEWER)

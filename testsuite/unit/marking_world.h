@@ -110,6 +110,20 @@ static inline void make_words(struct world *w)
 	}
 }
 
+/* Make a word of the object at @p addr point into the object. */
+static inline void point_to_itself(struct world *w, uint64_t addr)
+{
+	const struct gr_span *span;
+	gr_obj obj = gr_heap_object_at(w->heap, addr, &span);
+
+	if (obj == GR_OBJ_NONE)
+		return;
+	addr = gr_span_slot_addr(span, obj - span->first_obj) +
+	       below(w, span->elem_bytes / 8) * 8;
+	fake_set(&w->f->image, addr, addr, 8);
+	gr_bitmap_set(pointer_bits, (addr - HEAP) / 8);
+}
+
 static inline void make_roots(struct world *w)
 {
 	for (int i = 0; i < NROOTS; i++) {
@@ -124,8 +138,10 @@ static inline void make_roots(struct world *w)
 			.addr = random_pointer(w),
 		};
 
-		if (root.form == GR_ROOT_CONTENTS)
+		if (root.form == GR_ROOT_CONTENTS) {
 			root.is_conservative = false;
+			point_to_itself(w, root.addr);
+		}
 		assert_true(gr_root_list_append(&w->roots.list, root));
 	}
 	for (int i = 0; i < NBARRIERS; i++)
@@ -221,6 +237,10 @@ static inline void naive_drain(struct naive *n, int tier)
 			n->is_done[i] = true;
 			memcpy(&value,
 			       fake_find(&n->w->f->image, HEAP + i * 8, 8), 8);
+			// The contents of an object do not lead to itself.
+			if (e.from == GR_OBJ_NONE &&
+			    naive_target(n->w, value) == e.obj)
+				continue;
 			naive_visit(n, value,
 				    n->billed[e.obj] ? e.obj : GR_OBJ_NONE,
 				    e.root, tier);

@@ -30,7 +30,8 @@ static void naive_edge(struct edge_list *list, struct world *w,
 		list->edges[list->count++] = edge;
 }
 
-/* The words of an object's slot, as edges like @p like. */
+/* The words of an object's slot, as edges like @p like. A root does not lead to
+ * the object whose contents it is. */
 static void naive_object_edges(struct edge_list *list, struct world *w,
 			       gr_obj obj, struct gr_edge like)
 {
@@ -40,8 +41,10 @@ static void naive_object_edges(struct edge_list *list, struct world *w,
 	for (uint64_t i = 0; i < span->elem_bytes / 8; i++) {
 		like.addr = addr + i * 8;
 		memcpy(&like.value, fake_find(&w->f->image, like.addr, 8), 8);
+		bool is_self = naive_target(w, like.value) == obj;
+
 		if (gr_bitmap_test(pointer_bits, (like.addr - HEAP) / 8) &&
-		    !span->is_noscan)
+		    !span->is_noscan && !(is_self && like.from == GR_OBJ_NONE))
 			naive_edge(list, w, like);
 	}
 }

@@ -78,14 +78,17 @@ static uint64_t word_at(struct world *w, uint64_t addr)
 	return value;
 }
 
-static void add_contents(struct model *m, gr_obj obj)
+/* Add the edges out of an object; @p but is one that they do not lead to. */
+static void add_contents(struct model *m, gr_obj obj, gr_obj but)
 {
 	struct world *w = &m->s->w;
 	const struct gr_span *span = gr_heap_span_of(w->heap, obj);
 	uint64_t addr = gr_span_slot_addr(span, obj - span->first_obj);
 
 	for (uint64_t i = 0; i < span->elem_bytes / 8 && !span->is_noscan; i++)
-		if (gr_bitmap_test(pointer_bits, (addr - HEAP) / 8 + i))
+		if (gr_bitmap_test(pointer_bits, (addr - HEAP) / 8 + i) &&
+		    (but == GR_OBJ_NONE ||
+		     naive_target(w, word_at(w, addr + i * 8)) != but))
 			add(m, word_at(w, addr + i * 8));
 }
 
@@ -138,7 +141,7 @@ static void add_listed(struct model *m, uint32_t i)
 	if (root->form == GR_ROOT_VALUE)
 		add(m, root->addr);
 	else if (root->form == GR_ROOT_CONTENTS && obj != GR_OBJ_NONE)
-		add_contents(m, obj);
+		add_contents(m, obj, obj);
 	else if (root->form == GR_ROOT_REGION)
 		for (uint32_t j = 0; j < AREA_WORDS; j++)
 			if (AREA + j * 8 >= root->addr &&
@@ -177,7 +180,7 @@ static struct model *make_model(struct service *s)
 		if (!is_reached(m, i))
 			continue;
 		m->first[m->vertex[i]] = m->nedges;
-		add_contents(m, i);
+		add_contents(m, i, GR_OBJ_NONE);
 	}
 	m->first[m->nobjects] = m->nedges;
 	for (int i = 0; i < NROOTS; i++)

@@ -42,12 +42,26 @@ type Tail struct {
 	data *[64]uint64
 }
 
+// Self points to itself, which the collector passes by.
+type Self struct {
+	me   *Self
+	data *[64]uint64
+}
+
+// Long points to itself, but the collector scans it in parts.
+type Long struct {
+	words [1 << 15]*uint64
+	me    *Long
+}
+
 var (
 	mutex   sync.Mutex
 	gate    = make(chan int)
 	entered int32
 	cBytes  int // of the C memory behind one object
 	live    []*Ring
+	ran     int32 // the finalizers of type Self
+	ranLong int32
 	pool    = sync.Pool{New: func() any { return new([1 << 16]byte) }}
 )
 
@@ -131,6 +145,33 @@ func makeRings() {
 	runtime.GC()
 }
 
+const longs = 3
+
+func makeSelves() {
+	aside(func() {
+		for i := 0; i < rings; i++ {
+			s := &Self{data: new([64]uint64)}
+			s.me = s
+			runtime.SetFinalizer(s, func(*Self) { atomic.AddInt32(&ran, 1) })
+		}
+		for i := 0; i < longs; i++ {
+			l := new(Long)
+			l.me = l
+			runtime.SetFinalizer(l, func(*Long) { atomic.AddInt32(&ranLong, 1) })
+		}
+	})
+}
+
+// collectSelves lets the collector say which of them can be freed.
+func collectSelves() {
+	for i := 0; i < 1000 && int(atomic.LoadInt32(&ran)) < rings; i++ {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	fmt.Printf("{\"ran\": %d, \"ran_long\": %d}\n",
+		atomic.LoadInt32(&ran), atomic.LoadInt32(&ranLong))
+}
+
 func fillPool() {
 	aside(func() {
 		var all [buffers]any
@@ -160,6 +201,8 @@ func main() {
 		queueFinalizers(finalizers["mutex"])
 	case what == "cycle":
 		makeRings()
+	case what == "self":
+		makeSelves()
 	case what == "pool":
 		fillPool()
 	case what == "victim":
@@ -172,5 +215,8 @@ func main() {
 		"\"c_bytes\": %d}\n", atomic.LoadInt32(&entered), cBytes)
 	io.Copy(io.Discard, os.Stdin)
 	mutex.Unlock()
+	if what == "self" {
+		collectSelves()
+	}
 	runtime.KeepAlive(live)
 }
