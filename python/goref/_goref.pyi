@@ -1295,7 +1295,7 @@ class KeptByCGroup(NamedTuple):  # gr_kept_by_c_group
     bytes: int
     """Those of the objects themselves."""
     retained_bytes: int
-    """Go and C: these would be garbage without the references of the group.
+    """Go and C: what only the references of the group hold.
     The table and the Pinners themselves are not counted."""
     retained_c_bytes: int
     """The part in blocks of C."""
@@ -1313,7 +1313,7 @@ class KeptByC(NamedTuple):  # gr_kept_by_c
     """Each once, whatever the groups."""
     bytes: int
     retained_bytes: int
-    """Go and C: these would be garbage without all of the references."""
+    """Go and C: what only these references hold."""
     retained_c_bytes: int
     all_groups: int
     groups: tuple[KeptByCGroup, ...]  # groups[ngroups]
@@ -1503,8 +1503,7 @@ class StuckGroup(NamedTuple):  # gr_stuck_group
     type: str
     objects: int
     retained_bytes: int
-    """The bytes that would be garbage without the group's own finalizers or
-    cleanups."""
+    """The bytes that only the group's own finalizers or cleanups hold."""
     retained_c_bytes: int
     """The part of them in blocks of C."""
     retained_objects: int
@@ -1700,7 +1699,7 @@ class Histogram(NamedTuple):  # gr_histogram
     """The blocks of C among them."""
     c_bytes: int
     exact_objects: int
-    """The objects that would be garbage without all objects of the exact
+    """The objects that nothing would hold without all objects of the exact
     type."""
     exact_bytes: int
     exact_c_bytes: int
@@ -1976,7 +1975,7 @@ class Holder(NamedTuple):  # gr_holder
     name: str | None
     """The name of the root, or of its field or element; None if several."""
     freed_bytes: int
-    """The bytes that would be freed without it, C memory included."""
+    """The bytes that nothing would hold without it, C memory included."""
     freed_c_bytes: int
     """The part of them in blocks of C."""
     goroutine: GoroutineBrief | None  # if goroutine.id

@@ -136,10 +136,17 @@ def test_paths(large):
 
 
 def test_variable(large):
-    """The text says how much would be freed without a variable."""
+    """The text says what nothing would hold without a variable. The collector
+    frees only the part in Go."""
     target = large()
-    text = text_of(target, "why", "main.big")
-    assert f"C {truth_of(target)[1] / MIB:.1f} MiB)" in text
+    go_bytes, in_c = truth_of(target)
+    for place in "main.big", target.truth["engines"]["big"]["index"]:
+        text = text_of(target, "why", place)
+        assert re.search(
+            rf"ithout it, Go would free .* \({go_bytes:,} bytes\), and "
+            rf"nothing would hold {in_c / MIB:.1f} MiB \({in_c:,} bytes\) of C",
+            text,
+        )
 
 
 def test_histogram(large):
@@ -159,6 +166,9 @@ def test_histogram(large):
     exact = natives.asked(target, "histogram", "--exact", "main.engine")
     assert sizes(exact["exact"]) == (go_bytes, in_c + target.truth["table"])
     assert f", C {in_c / MIB:.1f} MiB)" in text_of(target, *words, "type")
+    text = text_of(target, "histogram", "--exact", "main.engine")
+    whole = in_c + target.truth["table"]
+    assert f"and nothing would hold {whole / MIB:.1f} MiB of C;" in text
 
 
 @pytest.mark.parametrize("kind", ["core", "live"])

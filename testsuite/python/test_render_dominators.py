@@ -3,7 +3,7 @@
 
 import json
 
-from goref.render.dominators import DominatorsReport
+from goref.render.dominators import DominatorsReport, kept_lines
 
 
 def report(make, goref, found, asked=(), partial=()):
@@ -51,6 +51,22 @@ def test_tree(make, goref):
         "",
         "the graph took 10 ms",
     ]
+
+
+def test_blocks_of_c_are_not_freed(make, goref):
+    rows = [make.dominator("the program", 1000, kind="top"),
+            make.dominator("main.cache", 600, 1, kind="global")]  # fmt: skip
+    found = make.dominators(1000, rows)._replace(reached_c_bytes=400)
+    assert (
+        "Retained: what would be held by nothing without this one alone."
+        in report(make, goref, found).text()
+    )
+    assert kept_lines(found)[1] == (
+        "What keeps most alive (retained: held by nothing without this one "
+        "alone)"
+    )
+    only_go = found._replace(reached_c_bytes=0)
+    assert "(retained: freed without" in kept_lines(only_go)[1]
 
 
 def test_address_is_printed_once(make, goref):

@@ -103,7 +103,10 @@ def test_parts_in_c(make):
     assert lines[-1].endswith("  C.struct_t")
     asked = report(found, with_retained=True, exact="main.T")
     assert asked.lines()[-2].endswith("  main (Go 1.0 KiB, C 4.0 KiB)")
-    assert "5.0 KiB (Go 1.0 KiB, C 4.0 KiB) would be freed" in asked.text()
+    assert (
+        "without all objects of type main.T, Go would free 1.0 KiB, and "
+        "nothing would hold 4.0 KiB of C; 3 objects in all\n"
+    ) in asked.text()
     document = asked.document()
     for sizes in document["rows"][0], document["exact"]:
         assert sizes["retained_bytes"] == 1024

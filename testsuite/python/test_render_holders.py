@@ -66,6 +66,14 @@ def test_several(make):
     ]
 
 
+def test_blocks_of_c_are_not_freed(make):
+    """The collector frees only what is in Go."""
+    assert end(make, freed_bytes=5120, freed_c_bytes=4096) == [
+        "held only through main.list; without it, Go would free 1.0 KiB "
+        "(1,024 bytes), and nothing would hold 4.0 KiB (4,096 bytes) of C"
+    ]
+
+
 def test_weak_references_only(make):
     holders = make.holders(
         holder=make.holder(kind="several", name=None, vertex=None, nroots=0)

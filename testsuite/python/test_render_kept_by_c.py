@@ -29,9 +29,18 @@ def test_without_an_allocator():
     sums = {key: GROUP[key] for key in keys}
     [nothing, blank, head, *rows] = report(found(group, **sums)).lines()
     assert "no C library is in it" in nothing and not blank
-    assert "Go objects kept for C: 2, 96 B; 3.0 KiB (1.0 KiB of it" in head
-    assert "without the 3 references" in head
+    assert head == (
+        "Go objects kept for C: 2, 96 B; Go would free 2.0 KiB, and nothing "
+        "would hold 1.0 KiB of C, without the 3 references by cgo.Handle and "
+        "runtime.Pinner"
+    )
     assert rows[-1].split()[-2:] == ["runtime.Pinner", "main.T"]
+
+
+def test_only_go_is_kept():
+    kept = found(references=1, objects=1, bytes=96, retained_bytes=96)
+    [*_, head, _] = report(kept).lines()
+    assert "; 96 B would be garbage without the 1 reference by" in head
 
 
 def test_document_has_go_and_c_apart():

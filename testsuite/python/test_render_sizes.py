@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sizes that Go and C have parts of, as text and in documents."""
 
-from goref.render.sizes import apart, both, c_part, parts, retains, sizes_of
+from goref.render.sizes import (
+    apart,
+    both,
+    c_part,
+    loss,
+    parts,
+    retains,
+    sizes_of,
+    without,
+)
 
 
 def test_text():
@@ -11,6 +20,17 @@ def test_text():
     # Without C memory, nothing is said of it.
     assert both(1024, 0) == "1.0 KiB"
     assert c_part(1024, 0) == parts(0, 0) == ""
+
+
+def test_without_a_holder():
+    """The collector frees Go, and leaves blocks of C."""
+    assert without(1024, 0) == "1.0 KiB would be freed"
+    assert without(1024, 0, gone="garbage") == "1.0 KiB would be garbage"
+    assert without(1024, 1024) == "nothing would hold 1.0 KiB of C"
+    assert without(3, 1, str) == (
+        "Go would free 2, and nothing would hold 1 of C"
+    )
+    assert (loss(0), loss(1)) == ("freed", "held by nothing")
 
 
 def test_vertex(make):

@@ -122,8 +122,8 @@ It points to:
     assert freed.document()["variable"]["retained_bytes"] == 2048
     freed = report(why, variable=many, freed=(2048, 1024))
     assert freed.lines()[1] == (
-        "Without it, 2.0 KiB (2,048 bytes) (Go 1.0 KiB, C 1.0 KiB) would be "
-        "freed."
+        "Without it, Go would free 1.0 KiB (1,024 bytes), and nothing would "
+        "hold 1.0 KiB (1,024 bytes) of C."
     )
     sizes = freed.document()["variable"]
     assert sizes["retained_bytes"] == sizes["retained_c_bytes"] == 1024

@@ -185,6 +185,16 @@ def test_go_and_c_are_facts():
     )
 
 
+@pytest.mark.parametrize(
+    "in_c, words", [(0, "would be freed"), (1, "would be held by nothing")]
+)
+def test_blocks_of_c_are_not_freed(in_c, words):
+    types = {"c_bytes": in_c, "bytes": KIB, "rows": [], "nrows": 0}
+    text = text_of(document(types=types, suspects=suspects(KIB)))
+    for subject in "Retained is", "a row's size is":
+        assert f"{subject} what {words} without it" in text
+
+
 def test_nodes_of_c(make):
     rows = (
         make.dominator("top", 100, 0, kind="top", retained_c_bytes=60),
@@ -205,8 +215,8 @@ def test_kept_by_c():
     rows = [("cgo.Handle", "*main.T", 7 * KIB, 2 * KIB),
             ("runtime.Pinner", "main.B", 1 * KIB, 0)]  # fmt: skip
     text = text_of(document(native=native(**kept(rows)), native_leaks=leaks()))
-    assert "Go objects kept for C: 4, 4 B; 10.0 KiB (2.0 KiB of it in" in text
-    assert "without the 4 references by cgo.Handle" in text
+    assert "Go objects kept for C: 4, 4 B; Go would free 8.0 KiB, and" in text
+    assert "nothing would hold 2.0 KiB of C, without the 4 references" in text
     for word in "*main.T", "main.B", "9.0 KiB", "runtime.Pinner":
         assert word in text
     assert "cannot read the table" not in text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .report import UNCERTAIN, Report, fields_of, partial_lines
-from .sizes import apart, both, c_part, sizes_of
+from .sizes import apart, both, c_part, loss, sizes_of
 from .style import title
 from .table import table
 from .target import headline, target_document
@@ -63,7 +63,8 @@ class DominatorsReport(Report):
             reached = both(found.reached_bytes, found.reached_c_bytes)
             lines.append(
                 f"{reached} are reached. "
-                "Retained: what would be freed without this one alone."
+                f"Retained: what would be {loss(found.reached_c_bytes)} "
+                "without this one alone."
             )
         first = branches(found.rows)
         if first and first.below:
@@ -136,7 +137,8 @@ def kept_lines(kept: Dominators) -> list[str]:
     return [
         "",
         title(
-            "What keeps most alive (retained: freed without this one alone)"
+            f"What keeps most alive (retained: {loss(kept.reached_c_bytes)} "
+            "without this one alone)"
         ),
         *table([HEADS, *cells], left=[3], has_head=True),
     ]

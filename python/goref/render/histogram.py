@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from .report import BOTH, LOWER_BOUNDS, Report, fields_of, partial_lines
-from .sizes import apart, both, c_part, sizes_of
+from .sizes import apart, c_part, sizes_of, without
 from .table import of_how_many, table
 from .units import counted, human_bytes, percent
 
@@ -106,11 +106,14 @@ class HistogramReport(Report):
 
     def _exact_line(self) -> str:
         found = self.found
-        return (
-            f"without all objects of type {self.exact}, "
-            f"{counted(found.exact_objects, 'object')} with "
-            f"{both(found.exact_bytes, found.exact_c_bytes)} would be freed"
-        )
+        sizes = found.exact_bytes, found.exact_c_bytes
+        lost = without(*sizes)
+        number = counted(found.exact_objects, "object")
+        if found.exact_c_bytes:
+            lost += f"; {number} in all"
+        else:
+            lost = f"{number} with {lost}"
+        return f"without all objects of type {self.exact}, {lost}"
 
     def _cells(self, rows: Sequence[HistogramRow]) -> list[list[str]]:
         head = ["size", "share", "objects"]

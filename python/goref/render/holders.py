@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .report import fields_of
-from .sizes import c_part, retains, sizes_of
+from .sizes import retains, sizes_of, without
 from .table import table
 from .units import counted, human_bytes
 
@@ -48,9 +48,8 @@ def goroutine_text(goroutine: GoroutineBrief) -> str:
 
 def holder_line(holder: Holder, exclude_weak: bool = False) -> str:
     """The end of the answer: who holds it."""
-    size = exact_bytes(holder.freed_bytes)
-    size += c_part(holder.freed_bytes, holder.freed_c_bytes)
-    freed = f"without it, {size} would be freed"
+    sizes = holder.freed_bytes, holder.freed_c_bytes
+    freed = f"without it, {without(*sizes, exact_bytes)}"
     if holder.kind == "several":
         return _several_line(holder, freed, exclude_weak)
     name = holder.name or "an unnamed root"

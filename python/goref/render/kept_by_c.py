@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .report import fields_of
+from .sizes import without
 from .style import title
 from .table import table
 from .units import counted, human_bytes
@@ -61,14 +62,14 @@ def lines(rows: Mapping[str, Any]) -> list[str]:
 
 
 def headline(rows: Mapping[str, Any]) -> str:
-    """The sums: how much is kept, and how much would be garbage otherwise."""
+    """The sums: how much is kept, and how much only these references hold."""
     total = rows["kept_by_c_total"]
     in_c = total["retained_c_bytes"]
-    whole = human_bytes(total["retained_bytes"] + in_c)
-    part = f" ({human_bytes(in_c)} of it in C)" if in_c else ""
+    lost = without(total["retained_bytes"] + in_c, in_c, gone="garbage")
+    lost += "," if in_c else ""
     return (
         f"Go objects kept for C: {total['objects']:,}, "
-        f"{human_bytes(total['bytes'])}; {whole}{part} would be garbage "
+        f"{human_bytes(total['bytes'])}; {lost} "
         f"without the {counted(total['references'], 'reference')} by "
         "cgo.Handle and runtime.Pinner"
     )

@@ -5,6 +5,7 @@ part in C beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .units import human_bytes
@@ -32,6 +33,29 @@ def c_part(whole: int, in_c: int) -> str:
 def both(whole: int, in_c: int) -> str:
     """The size, and its parts if C has one."""
     return human_bytes(whole) + c_part(whole, in_c)
+
+
+def without(
+    whole: int,
+    in_c: int,
+    size: Callable[[int], str] = human_bytes,
+    gone: str = "freed",
+) -> str:
+    """The words for what a holder alone keeps alive, if it lets go: the
+    collector frees the part in Go, but no block of C.
+
+    gone: the word for it if there is only Go."""
+    if not in_c:
+        return f"{size(whole)} would be {gone}"
+    lost = f"nothing would hold {size(in_c)} of C"
+    if in_c == whole:
+        return lost
+    return f"Go would free {size(whole - in_c)}, and {lost}"
+
+
+def loss(in_c: int) -> str:
+    """The same in one word, for sizes that are not printed in it."""
+    return "held by nothing" if in_c else "freed"
 
 
 def retains(vertex: Vertex) -> str:

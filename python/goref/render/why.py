@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from . import holders as of_holders
 from .report import UNCERTAIN, Report, as_json, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
-from .sizes import apart, c_part, retains, sizes_of
+from .sizes import apart, retains, sizes_of, without
 from .style import title
 from .table import table
 from .units import human_bytes
@@ -42,8 +42,8 @@ class WhyReport(Report):
     holders: who keeps the object alive, with paths and roots.
     not_known: why that is not known.
     vertices: hops of the chain by address, for their sizes.
-    freed: the bytes that would be freed without the variable, and the part
-    of them in C.
+    freed: the bytes that nothing would hold without the variable, and the
+    part of them in C.
     stack: the calls that allocated it; None: not sampled.
     block: the block of C at the address, if it is in one."""
 
@@ -115,8 +115,8 @@ class WhyReport(Report):
         if not variable.held:
             return [*lines, "It points to no object of the heap."]
         if self.freed is not None:
-            freed = of_holders.exact_bytes(self.freed[0]) + c_part(*self.freed)
-            lines.append(title(f"Without it, {freed} would be freed."))
+            freed = without(*self.freed, of_holders.exact_bytes)
+            lines.append(title(f"Without it, {freed}."))
         lines.append("It points to:")
         lines += table(
             [_held_row(held) for held in variable.held], left=[0, 1, 2, 3]

@@ -91,7 +91,7 @@ the runtime refers to is no suspect. On a heap without a suspect, one line says
 so.""",
     (TOP_SUSPECTS, FAIL_ABOVE, *COMMON),
     details="""\
-A suspect retains what would be freed without it. A root that only shares an
+A suspect retains what it alone keeps alive. A root that only shares an
 object with other roots retains nothing of it; then the object itself is the
 suspect. Suspects do not overlap.
 
@@ -178,8 +178,7 @@ NATIVE = Verb(
     """Prints the arenas of the C allocator: how much is in use, free, mapped and
 resident, and what malloc_trim(3) would give back; then the blocks in use by
 size, by type, and by what holds them; then the Go objects that a cgo.Handle or
-a runtime.Pinner keeps alive for C, and what would be garbage without these
-references.
+a runtime.Pinner keeps alive for C, and what only these references hold.
 
 `native leaks' prints the blocks that nothing holds, in groups of one size and
 content. A block is held if a path leads to it from a reached object of Go, from

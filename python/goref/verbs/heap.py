@@ -256,11 +256,12 @@ DOMINATORS = Verb(
     "dominators",
     "Show what keeps how much of the heap alive",
     f"""\
-Prints the dominator tree. A row's size is what would be freed without it: all
-that is reached only through it. Rows below a row add up to it, together with
-the row itself; no object is counted twice. Objects of one type below the same
-row are one row, and so are a list or a tree of one type, the pieces of a map,
-and goroutines with the same first function.
+Prints the dominator tree. A row's size is what it alone keeps alive: all that
+is reached only through it. Without the row, the collector would free its part
+in Go, but no block of C. Rows below a row add up to it, together with the row
+itself; no object is counted twice. Objects of one type below the same row are
+one row, and so are a list or a tree of one type, the pieces of a map, and
+goroutines with the same first function.
 
 Without --depth, --top and --min-bytes, it prints the rows that keep most, as
 many as fit on a screen. With expressions, it prints what each keeps alive, what
@@ -285,7 +286,7 @@ again.""",
         ("core EXE CORE dominators main.cache --depth 3", "below a variable"),
         (
             "core EXE CORE dominators main.cache main.index",
-            "what would be freed without both",
+            "what only these two keep alive",
         ),
     ),
 )
@@ -326,16 +327,17 @@ gdb, an expression of gdb ($rax, &main.cache). The chain is the one over which
 `scan' bills the object. If the address is in no object, `why' says what is
 there: a stack, data, a free slot and so on. For a variable that is no pointer,
 `why' lists what its own words point to. The line below the object says who
-holds it alone, and how much would be freed without that holder.""",
+holds it alone, and how much nothing would hold without that holder.""",
     (PATHS, ALL_ROOTS, EXCLUDE_WEAK, OF_TYPE, ATTRIBUTION, *COMMON),
     "ADDRESS|EXPRESSION",
     """\
 The line below the object says what all paths to it have in common. "Only
-through main.sessions" means: this variable is on every path, and if it is set to zero,
-the collector frees the bytes that are printed. If a field is named, it is the
-only pointer to all that is freed. "By 3 roots, none alone" means that freeing
-the object takes more than one change. The paths may still go through one object,
-which the line then names.
+through main.sessions" means: this variable is on every path, and if it is set
+to zero, the collector frees the bytes of Go that are printed. It does not free
+blocks of C. Without their holder they are leaked, unless a finalizer or the
+program frees them. If a field is named, it is the only pointer to all this. "By
+3 roots, none alone" means that freeing the object takes more than one change.
+The paths may still go through one object, which the line then names.
 
 The chain is that of billing: it begins at the nearest root, and roots of the
 runtime come last. It says nothing about other holders. A path of --paths is a
@@ -383,9 +385,9 @@ expression, or of the object that has the address.""",
     ),
     "ADDRESS|EXPRESSION",
     """\
-The retained size is what the collector would free without the object, in bytes
-of the allocator's slots. If the dominator is "several roots", no single root
-and no other object holds it alone.
+The retained size is what nothing would hold without the object, in bytes of the
+allocator's slots. The collector would free the part in Go. If the dominator is
+"several roots", no single root and no other object holds it alone.
 
 A type is known by the type of a pointer that leads to the object, or by its
 malloc header, which the allocator writes before objects of 513 bytes to 32 KiB

@@ -8,7 +8,7 @@ goref.chart = (() => {
   const { column } = goref.names;
   const { chain, facts, sizeOf, title } = goref.tree;
   const MEANINGS = {
-    dominators: "A box is what would be freed without it.",
+    dominators: "A box is what it alone keeps alive.",
     references: "Each object is billed to its nearest root.",
     grown: "A box is what the paths through it grew by.",
     shrunk: "A box is what the paths through it shrank by.",

@@ -147,7 +147,7 @@ def _columns(by: str, has_parts: bool) -> list[Column]:
         Column("New", True, True),
     ]
     if by in ("root", "goroutine"):
-        hint = "growth of what would be freed without it"
+        hint = "growth of what it alone keeps alive"
         columns.append(Column("Retained", True, True, hint))
         columns += in_c * has_parts
     if by == "goroutine":

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...render.sizes import loss
 from ..live import c_bytes
 from ..markup import el, note, section
 from .icicle import chart, cut, outline
@@ -57,9 +58,9 @@ def charts(document: Mapping[str, Any]) -> Element:
 def holders(document: Mapping[str, Any]) -> Element:
     title = "Holders, level by level"
     lead = (
-        "The dominator tree: a row's size is what would be freed without it, "
-        "and the rows below it add up to it, together with the row itself. "
-        "Arrow keys open and close rows."
+        "The dominator tree: a row's size is what would be "
+        f"{loss(c_bytes(document))} without it, and the rows below it add up "
+        "to it, together with the row itself. Arrow keys open and close rows."
     )
     if "dominators" not in document:
         reason = missing(document, "dominators", "what keeps what alive")

@@ -168,13 +168,13 @@ def _blocks(found: Mapping[str, Any], what: str, rows: str) -> Element:
 
 
 def _kept(found: Mapping[str, Any]) -> Sequence[Element]:
-    """Go objects that C keeps alive: what would be garbage otherwise."""
+    """Go objects that C keeps alive, and what only they retain."""
     total = found["kept_by_c_total"]
     unknown = [] if total["known"] else [note(f"{kept_by_c.UNKNOWN}.")]
     if not total["references"]:
         return unknown
     columns = [
-        Column("Retained", True, hint="garbage without these references"),
+        Column("Retained", True, hint="only these references hold it"),
         Column("Of it in C", True, True),
         Column("Own bytes", True, True),
         Column("Objects", True),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...render.sizes import parts
+from ...render.sizes import loss, parts
 from ...render.suspects import resident_text
 from ...render.units import counted, human_bytes
 from ..live import c_bytes, in_c, size_text, whole, whole_name
@@ -40,7 +40,7 @@ def suspects(document: Mapping[str, Any]) -> Element:
     lead = (
         "One holder, or many alike, that keep 10 % of the "
         f"{whole_name(document)} alive or more. Retained is what would be "
-        "freed without it."
+        f"{loss(c_bytes(document))} without it."
     )
     rows = found["suspects"]
     if not rows:
