@@ -162,6 +162,20 @@ def _count_places(source: Source, words: Sequence[str]) -> int:
     return 1 if is_packed or elf.is_core(words[0]) else 2
 
 
+def _check_core(
+    source: Source, places: Sequence[str], words: Sequence[str]
+) -> None:
+    """Error if a verb stands where CORE belongs. places: the operands that
+    name the target."""
+    if source.name != "core" or len(places) < 2:
+        return
+    verb = places[1]
+    if verb not in VERBS or os.path.isfile(verb):
+        return
+    if not {"-h", "--help", "--"} & {*words}:
+        raise _no_core(source, places[0], f"before {verb}")
+
+
 def _not_of_one(
     source: Source, words: Sequence[str], places: Sequence[int]
 ) -> _Exit:
@@ -185,6 +199,7 @@ def _take_verb(
     every += [*QUESTIONS.values(), *source.options]
     places = args.Parser("goref", every).operands(words)
     count = _count_places(source, [words[i] for i in places])
+    _check_core(source, [words[i] for i in places[:count]], words)
     if len(places) > count:
         at = places[count]
         verb = verbs.get(words[at]) if "--" not in words[:at] else None
@@ -248,13 +263,21 @@ def _check_words(verb: Verb, options: Any) -> None:
 def _missing(source: Source, words: Sequence[str]) -> _Exit:
     """The error for a command that does not name what to look at."""
     if source.name == "core" and words:
-        filenames.check_readable(words[0])
-        wrong = elf.how_piped(words[0]) or elf.how_cut(words[0])
-        if wrong:
-            return _Exit(FAILED, wrong)
-        what = f"no CORE given: {words[0]} is not a core file"
-    else:
-        what = f"no {source.places.split()[-1]} given"
+        return _no_core(source, words[0], "given")
+    what = f"no {source.places.split()[-1]} given"
+    return _usage_error(source.name, what)
+
+
+def _no_core(source: Source, path: str, where: str) -> _Exit:
+    """The error for a file that no CORE follows, and that is none itself.
+    where: CORE is missing there."""
+    filenames.check_readable(path)
+    wrong = elf.how_piped(path) or elf.how_cut(path)
+    if not wrong and not elf.is_elf(path):
+        wrong = f"{path} is neither a core nor an executable"
+    if wrong:
+        return _Exit(FAILED, wrong)
+    what = f"no CORE {where}: {path} is not a core file"
     return _usage_error(source.name, what)
 
 

@@ -176,6 +176,9 @@ def test_version_and_help():
         (["frobnicate"], "frobnicate"),
         (["core"], "no CORE"),
         (["core", "/bin/sh"], "no CORE"),
+        (["core", "/bin/sh", "native"], "no CORE before native"),
+        (["core", "/bin/sh", "native", "leaks"], "no CORE before native"),
+        (["core", "/bin/sh", "native", "--values"], "no CORE before native"),
         (["core", "/bin/sh", "core", "verfy"], "is it verify?"),
         (["core", "/bin/sh", "core", "why"], "no ADDRESS"),
         (["core", "/bin/sh", "core", "verify", "0x1"], "0x1"),
@@ -227,6 +230,25 @@ def test_no_such_file(core, which):
     names = {"exe": core.exe, "core": core.core, which: "/nowhere at all"}
     done = run_cli(["core", names["exe"], names["core"]])
     one_line(done, 1, "/nowhere at all", "No such file")
+
+
+@pytest.mark.parametrize("words", [[], ["native"], ["why", "main.v"]])
+def test_neither_core_nor_executable(tmp_path, words):
+    """The file is named, and not a verb behind it that is no file."""
+    file = tmp_path / "rnd"
+    file.write_bytes(b"\x9d" * 5000)
+    done = run_cli(["core", file, *words], cwd=tmp_path)
+    one_line(done, 1, f"goref: {file} is neither a core nor an executable")
+    help_of = run_cli(["core", file, *words, "--help"], cwd=tmp_path)
+    assert help_of.returncode == 0
+    nowhere = run_cli(["core", "/nowhere", *words], cwd=tmp_path)
+    one_line(nowhere, 1, "goref: /nowhere: No such file or directory")
+
+
+def test_core_with_the_name_of_a_verb(core, tmp_path):
+    (tmp_path / "native").symlink_to(core.core)
+    done = run_cli(["core", core.exe, "native", "goroutines"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_not_a_core(core):
