@@ -3,6 +3,7 @@
 of those that something holds."""
 
 import json
+import re
 
 import pytest
 
@@ -256,3 +257,5 @@ def test_contents_only_with_values(leaks):
     assert "secret of C" not in done.stdout
     done = run_cli([*words, "--values", "--top", "0"])
     assert "a secret of C" in done.stdout
+    assert not re.search(r"\.{8}", done.stdout)  # bytes that are no text
+    assert re.search(r" 0x[0-9a-f]+ +0x[0-9a-f]+ ", done.stdout)

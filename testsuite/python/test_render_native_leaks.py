@@ -53,6 +53,40 @@ def test_all_are_held():
     )
 
 
+def number(*words):
+    return b"".join(word.to_bytes(8, "little") for word in words)
+
+
+@pytest.mark.parametrize(
+    "data, shown",
+    [
+        (b"hello, world of C\0\x9d\0\0\0\0\0", '"hello, world of C"'),
+        (b"it goes on and on", '"it goes on and on"'),
+        (b"exactly8" + number(0, 7), '"exactly8" 0x7'),
+        (b"hello\0\0\0" + number(7), '"hello" 0x7'),
+        (number(7, 0x7F001234) + b"name\0\0\0\0", '0x7 0x7f001234 "name"'),
+        (number(0x414243), "0x414243"),  # as likely a number
+        (b"not\xff\xfe allis text", '0x6c6120feff746f6e "lis text"'),
+        (number(1, 2, 3, 4, 5, 6), "0x1 0x2 0x3 0x4 ..."),
+        (b'a "line"\n' + bytes(7), r'"a \"line\"\n"'),
+        (b"\x1b" * 16, "0x1b1b1b1b1b1b1b1b 0x1b1b1b1b1b1b1b1b"),
+        (b"", ""),
+    ],
+)
+def test_first_words(data, shown):
+    """Bytes that are no text are words in hexadecimal."""
+    group = SimpleNamespace(
+        blocks=1, bytes=64, size=64, heads=1, type=None, content=None,
+        library=None, example=0x7F00, beside=None, beside_blocks=0,
+    )  # fmt: skip
+    row = leaks(in_use_blocks=1, leaked_blocks=1, groups=(group,))
+    report = NativeLeaksReport(
+        tool_version="1", partial=(), found=row, contents={0x7F00: data}
+    )
+    line = report.lines()[3]
+    assert line.partition("0x7f00")[2].strip() == shown
+
+
 def test_missing_memory(make):
     row = leaks(missing_bytes=16 << 10)
     assert native.lost_reasons(make.info(), leaks()) == []

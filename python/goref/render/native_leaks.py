@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 TOP = 12  # groups as text
 _TEXT = 5  # columns from here on may be empty
+_WORD = 8  # bytes
+_NUMBERS = 4  # words in hexadecimal of an example
+# A text ends with a 0, or with the bytes that were read.
+_TEXT_BYTES = re.compile(rb"[\t\n\r -~]{4,}(?=\0|\Z)")
 
 
 def leaked_line(found: NativeLeaks) -> str:
@@ -112,7 +118,7 @@ class NativeLeaksReport(Report):
         text = " ".join(content(type_, group.content, group.library))
         data = self.contents.get(group.example)
         if data is not None:
-            text += f"  {_as_text(data)}"
+            text += f"  {_first_words(data)}"
         return [
             human_bytes(group.bytes),
             f"{group.blocks:,}",
@@ -184,11 +190,27 @@ def content(
 
 
 def text_of_words(words: Sequence[str] | None) -> str:
-    """The words of the document as people write their bytes."""
-    data = (int(word, 16).to_bytes(8, "little") for word in words or ())
-    return _as_text(b"".join(data))
+    """The words of the document as people read them."""
+    data = (int(word, 16).to_bytes(_WORD, "little") for word in words or ())
+    return _first_words(b"".join(data))
 
 
-def _as_text(data: bytes) -> str:
-    """Bytes as people write them: letters, and dots for all others."""
-    return "".join(chr(c) if 32 <= c < 127 else "." for c in data)
+def _first_words(data: bytes) -> str:
+    """Text where the bytes are text; the other words in hexadecimal, a few of
+    them."""
+    shown: list[str] = []
+    at = numbers = 0
+    while at < len(data):
+        text = _TEXT_BYTES.match(data, at)
+        if text:
+            shown.append(json.dumps(text[0].decode("ascii")))
+            end = text.end() + 1  # behind the 0 that ends it
+            at = -(-end // _WORD) * _WORD
+            continue
+        if numbers == _NUMBERS:
+            return " ".join([*shown, "..."])
+        word = int.from_bytes(data[at : at + _WORD], "little")
+        shown.append(f"{word:#x}")
+        numbers += 1
+        at += _WORD
+    return " ".join(shown)

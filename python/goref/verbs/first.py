@@ -169,7 +169,8 @@ FAIL_ON_C_LEAKS = Option(
 )
 C_VALUES = Option(
     "values",
-    "Also print the first words of an example of each group; only with leaks.",
+    "Also print the first words of an example of each group, in hexadecimal "
+    "where they are no text; only with leaks.",
 )
 
 NATIVE = Verb(
