@@ -249,6 +249,13 @@ def test_go_objects_that_c_keeps(leaks, how):
     assert list(found.values()) == [(truth["bytes"], 0)]
 
 
+def test_another_word(leaks):
+    done = run_cli([*natives.where(leaks.target), "native", "leak"])
+    assert done.returncode == 2
+    said = "goref: native takes no word but `leaks', not `leak'; try "
+    assert done.stderr.startswith(said)
+
+
 def test_contents_only_with_values(leaks):
     """The text of a leaked block is the program's."""
     words = [*natives.where(leaks.target), "native", "leaks"]

@@ -112,7 +112,7 @@ def test_colors_where_they_are_wanted(hung):
         ("suspects", "2 suspects hold "),
         ("hung", "1 deadlock of 2 goroutines"),
         ("histogram", "largest: []uint8, "),
-        ("rss", " of anonymous memory were resident"),
+        ("rss", " of anonymous memory was resident"),
         ("why", "held only through main.sessionsByToken"),
         ("diff", "main.sessionsByToken ("),
     ],

@@ -120,8 +120,12 @@ def test_stuck(make):
         queue_bytes=0, stuck_groups=(group,) * 5,
     )  # fmt: skip
     assert stuck_finding(answer) == (
-        "4 objects can never be freed, because what their finalizers or "
-        "cleanups need leads back to them: 2.0 MiB (2.0 % of the heap)"
+        "4 objects can never be freed: what their finalizers or cleanups need "
+        "leads back to them; they hold 2.0 MiB (2.0 % of the heap)"
+    )
+    assert stuck_finding(answer._replace(stuck=1)).startswith(
+        "1 object can never be freed: what its finalizer or cleanup needs "
+        "leads back to it; it holds 2.0 MiB"
     )
     lines = finalization_lines(answer)
     assert lines[-2:] == [
@@ -205,16 +209,17 @@ def test_sums_with_c(make):
                      retained_c_bytes=2 * MIB)  # fmt: skip
     row = found([runner(make)], pool_rows=(pool,), **IN_C)
     assert finding(row).endswith(
-        "only the queue holds 5.0 MiB (Go 1.0 MiB, C 4.0 MiB) (5.0 % of the "
-        "live memory)"
+        "only the queue holds 5.0 MiB (5.0 % of the live memory; "
+        "Go 1.0 MiB, C 4.0 MiB)"
     )
     assert stuck_finding(row).endswith(
-        "6.0 MiB (all in C) (6.0 % of the live memory)"
+        "they hold 6.0 MiB (6.0 % of the live memory; all in C)"
     )
     text = " ".join(" ".join(finalization_lines(row)).split())
     assert (
-        "only sync.Pools hold 3.0 MiB (Go 1.0 MiB, C 2.0 MiB) (3.0 % of the "
-        "live memory): main.p 3.0 MiB (Go 1.0 MiB, C 2.0 MiB)"
+        "they hold 6.0 MiB (all in C) only sync.Pools hold 3.0 MiB (3.0 % of "
+        "the live memory; Go 1.0 MiB, C 2.0 MiB): main.p 3.0 MiB (Go 1.0 MiB, "
+        "C 2.0 MiB)"
     ) in text
     document = finalization_document(row)
     for name, sizes in (

@@ -120,6 +120,18 @@ def test_paths_share_their_ends(make):
     ]
 
 
+def test_one_root(make):
+    path = make.path(make.root_hop(8, "main.a"), make.path_hop(1, ".x", 16))
+    holders = make.holders(paths=(path,), is_complete=True)
+    for exclude_weak, aside in (False, ""), (True, ", weak references aside"):
+        lines = behind_chain(
+            make, holders, shows_paths=True, exclude_weak=exclude_weak
+        )
+        assert lines[0] == (
+            f"one root reaches it{aside}; the shortest path from there:"
+        )
+
+
 def test_long_path_is_cut(make):
     hops = [make.path_hop(i, ".next", 0xC000000000 + i) for i in range(100)]
     holders = make.holders(

@@ -22,7 +22,7 @@ def test_text(make):
         report(found).text()
         == """\
 8.0 MiB resident (Rss), page by page
-objects, which a heap profile counts: 1.5 MiB, beside 512 B not resident
+Go objects (what a heap profile counts): 1.5 MiB resident, 512 B not
 the rest: 6.5 MiB, of which c heap 4.5 MiB, stacks 2.0 MiB
 
     4.5 MiB  56.2 %  ########################  c heap
@@ -81,8 +81,8 @@ def test_pages_of_zeros_are_counted_apart(make):
     assert report(found).lines()[:6] == [
         "4.0 MiB in the core, beside 1.0 GiB of zeros, which may never have "
         "been touched; which pages were resident is not known",
-        "objects, which a heap profile counts: 3.0 MiB, beside those in pages "
-        "of zeros",
+        "Go objects (what a heap profile counts): 3.0 MiB, beside those in "
+        "pages of zeros",
         "the rest: 1.0 MiB, of which unknown 1.0 MiB",
         "",
         "  3.0 MiB  75.0 %  ########################  go heap live",

@@ -245,7 +245,7 @@ C memory, glibc 2.36: arenas
   reached          19  1,520
   not reached       1     80
   pointers of Go to free memory of C: 3
-  words of C variables that lead there, and may be no pointers: 12
+  words of C variables that look like pointers to free memory of C: 12
 
 verified: all 10 objects are reached
 C memory: 20 blocks in use, of which 1 are not reached (`native leaks')

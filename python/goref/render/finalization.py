@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from .goroutines import waited_words
 from .report import fields_of
-from .sizes import apart, both, sizes_of
+from .sizes import apart, both, parts, sizes_of
 from .stack import c_function, is_library, place
 from .table import table, wrapped
 from .units import counted, human_bytes, percent
@@ -79,17 +79,20 @@ def stuck_finding(found: Finalization | None) -> str:
     """The line for objects that can never be freed, if they hold much."""
     if not found or found.stuck_bytes * _SHARE <= found.heap_bytes:
         return ""
-    share = percent(found.stuck_bytes, found.heap_bytes)
-    return f"{_stuck_text(found)} ({share} of the {_whole(found)})"
+    return _stuck_text(found, with_share=True)
 
 
-def _whole(found: Finalization) -> str:
-    """The whole that a share is of."""
-    return "live memory" if found.heap_c_bytes else "heap"
+def _of_whole(found: Finalization, size: int, in_c: int) -> str:
+    """A size, its share, and its parts if C has one."""
+    whole = "live memory" if found.heap_c_bytes else "heap"
+    words = f"{percent(size, found.heap_bytes)} of the {whole}"
+    if in_c:
+        words += f"; {parts(size, in_c)}"
+    return f"{human_bytes(size)} ({words})"
 
 
 def _queue_text(found: Finalization) -> str:
-    parts = [
+    entries = [
         counted(count, what)
         for count, what in (
             (found.queued_finalizers, "finalizer"),
@@ -97,15 +100,14 @@ def _queue_text(found: Finalization) -> str:
         )
         if count
     ]
-    return " and ".join(parts)
+    return " and ".join(entries)
 
 
 def _held_text(found: Finalization) -> str:
     if not found.queue_bytes:
         return ""
-    share = percent(found.queue_bytes, found.heap_bytes)
-    size = both(found.queue_bytes, found.queue_c_bytes)
-    return f"; only the queue holds {size} ({share} of the {_whole(found)})"
+    size = _of_whole(found, found.queue_bytes, found.queue_c_bytes)
+    return f"; only the queue holds {size}"
 
 
 def _busiest(found: Finalization) -> list[FinalizerRunner]:
@@ -175,12 +177,17 @@ def _queue_lines(found: Finalization) -> list[str]:
     return lines
 
 
-def _stuck_text(found: Finalization) -> str:
-    return (
-        f"{counted(found.stuck, 'object')} can never be freed, because what "
-        "their finalizers or cleanups need leads back to them: "
-        f"{both(found.stuck_bytes, found.stuck_c_bytes)}"
-    )
+def _stuck_text(found: Finalization, with_share: bool = False) -> str:
+    sizes = found.stuck_bytes, found.stuck_c_bytes
+    size = _of_whole(found, *sizes) if with_share else both(*sizes)
+    if found.stuck == 1:
+        why = "its finalizer or cleanup needs leads back to it; it holds"
+    else:
+        why = (
+            "their finalizers or cleanups need leads back to them; they hold"
+        )
+    objects = counted(found.stuck, "object")
+    return f"{objects} can never be freed: what {why} {size}"
 
 
 def _stuck_lines(found: Finalization) -> list[str]:
@@ -217,15 +224,14 @@ def _large_pools(found: Finalization) -> Sequence[Pool]:
 def _pool_lines(found: Finalization) -> list[str]:
     if found.pool_bytes * _SHARE <= found.heap_bytes:
         return []
-    share = percent(found.pool_bytes, found.heap_bytes)
-    size = both(found.pool_bytes, found.pool_c_bytes)
-    text = f"only sync.Pools hold {size} ({share} of the {_whole(found)})"
-    parts = [
+    size = _of_whole(found, found.pool_bytes, found.pool_c_bytes)
+    text = f"only sync.Pools hold {size}"
+    pools = [
         f"{pool.path or f'{pool.addr:#x}'} "
         f"{both(pool.retained_bytes, pool.retained_c_bytes)}"
         for pool in _large_pools(found)
     ]
-    return wrapped(f"{text}: {', '.join(parts)}" if parts else text)
+    return wrapped(f"{text}: {', '.join(pools)}" if pools else text)
 
 
 # -------------------------------------------------------------- the document

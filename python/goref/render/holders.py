@@ -89,7 +89,10 @@ def path_lines(holders: Holders, exclude_weak: bool = False) -> list[str]:
     if not holders.paths:
         return [f"no path from a root{aside}"]
     number = counted(len(holders.paths), "shortest path")
-    if holders.is_complete:
+    if holders.is_complete and len(holders.paths) == 1:
+        number = f"one root reaches it{aside}; the shortest path from there"
+        aside = ""
+    elif holders.is_complete:
         number += " from all roots that reach it"
     elif len(holders.paths) > 1:
         number += " from different roots"

@@ -74,8 +74,8 @@ class NativeLeaksReport(Report):
         lines += ["", "heads: blocks that no other leaked block leads to"]
         if any(group.beside for group in shown):
             lines.append(
-                "beside: what holds the blocks next to at least half of these "
-                "in memory"
+                "beside: what holds the neighbours in memory of at least half "
+                "of these"
             )
         return lines
 

@@ -24,8 +24,8 @@ _CONSEQUENCE = "live objects may count as garbage"
 
 _HEADS = {
     "exact": "{} resident (Rss), page by page",
-    "anonymous": "at most {} of anonymous memory were resident; "
-    "nothing is known of pages of files",
+    "anonymous": "at most {} of anonymous memory was resident; "
+    "which pages of files were is not known",
     "unknown": "{} in the core{}; which pages were resident is not known",
 }
 
@@ -88,7 +88,7 @@ class RssReport(Report):
         untouched = self.found.untouched_bytes
         counted = human_bytes(self.whole - rest_bytes)
         if untouched:
-            counted += f", beside {human_bytes(untouched)} not resident"
+            counted += f" resident, {human_bytes(untouched)} not"
         elif self.zero_bytes:
             counted += ", beside those in pages of zeros"
         parts = [
@@ -97,7 +97,7 @@ class RssReport(Report):
             if c.bytes * 100 >= rest_bytes
         ]
         return [
-            f"objects, which a heap profile counts: {counted}",
+            f"Go objects (what a heap profile counts): {counted}",
             f"the rest: {human_bytes(rest_bytes)}"
             + (f", of which {', '.join(parts)}" if parts else ""),
             "",

@@ -36,7 +36,7 @@ def native_lines(verdict: NativeVerdict) -> list[str]:
     return [
         *lines,
         f"  pointers of Go to free memory of C: {verdict.free_pointers:,}",
-        "  words of C variables that lead there, and may be no pointers: "
+        "  words of C variables that look like pointers to free memory of C: "
         f"{verdict.free_words:,}",
     ]
 
