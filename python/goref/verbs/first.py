@@ -199,9 +199,10 @@ mapped one by one). A word of C memory counts as a pointer if its value lies in
 a block, so that a block may seem to be held by a number. A pointer that is
 stored in another form (XORed, tagged, in a file) is not seen.
 
-Blocks of C are vertices of the object graph: why, object, dominators, suspects,
-histogram and diff know them. Leaks are not proven if memory of the core is
-missing; --fail-on-leaks then ends with status 3, not 4.""",
+The verbs why, object, dominators, suspects, histogram and diff also answer for
+blocks of C. Leaks are not proven if memory of the core is missing;
+--fail-on-leaks then ends with status 3, not 4. A core of gdb does not tell what
+it lacks.""",
     (
         ("core EXE CORE native", "how much memory does C have, and where?"),
         ("core EXE CORE native leaks", "which blocks are leaked?"),

@@ -149,8 +149,8 @@ FORMAT_EXPORT = Option(
     "format). "
     "jsonl: a line of JSON for each object, with its references and what it "
     "retains. "
-    "folded: stacks of references with bytes, for flame graphs. dot: what "
-    "keeps most alive, for Graphviz.",
+    "folded: stacks of references with bytes of Go, for flame graphs. dot: "
+    "what keeps most alive, for Graphviz.",
     kind="choice",
     value="hprof|heapsnapshot|jsonl|folded|dot",
     choices=("hprof", "heapsnapshot", "jsonl", "folded", "dot"),
