@@ -255,7 +255,8 @@ def test_no_core_at_all(tmp_path, name):
     path = tmp_path / name
     path.write_text("" if name == "empty" else "some text")
     done = run_cli(["core", path])
-    one_line(done, 1 if name == "empty" else 2, str(path))
+    said = "empty" if name == "empty" else "neither a core nor an executable"
+    one_line(done, 1, f"goref: {path} is {said}")
 
 
 # ---------------------------------------------------------------- the first look
