@@ -389,6 +389,9 @@ static const char *read_later_builtin(struct parser *p)
 static struct piece declare(struct parser *p, struct piece type,
 			    const char *mark)
 {
+	// The text may be empty now, and the hole is none of it.
+	if (p->has_failed)
+		return plain("");
 	int before = (int)type.hole;
 	const char *rest = type.text + type.hole;
 	bool is_array = *rest == '[';

@@ -90,6 +90,20 @@ TEST(limits)
 	check(text, NULL);
 }
 
+/* A long name with so many pointers that their texts together are too long. The
+ * pool is full when the next pointer is to be written. */
+TEST(pointers)
+{
+	enum { PREFIX = 4, POINTERS = 60, LETTERS = 1100 };
+	char text[2048] = "_ZTV";
+
+	memset(text + PREFIX, 'P', POINTERS);
+	memcpy(text + PREFIX + POINTERS, "1100", 4);
+	memset(text + PREFIX + POINTERS + 4, 'a', LETTERS);
+	text[PREFIX + POINTERS + 4 + LETTERS] = '\0';
+	check(text, NULL);
+}
+
 /* No part of a name is read as anything else: each cut is told or is not. */
 TEST(cut)
 {
