@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Threads by their memory, with those that the process no longer has. A child of fork() has one thread, and
- * a copy of all memory: the stacks of the other threads stay, with what glibc
- * keeps of each thread at their ends (nptl: struct pthread, to which fs_base
- * points). It begins with two pointers to itself.
+ * Threads by their memory, with those that the process no longer has. A child of
+ * fork() has one thread, and a copy of all memory: the stacks of the other
+ * threads stay, with what glibc keeps of each thread at their ends (nptl: struct
+ * pthread, to which fs_base points). It begins with two pointers to itself.
  */
 #include "native/glibc.h"
 
@@ -34,13 +34,16 @@ static struct gr_error *search(struct gr_glibc *g, uint64_t start, uint64_t end,
 
 	for (; !err && start < end && gr_view_part(view, start, end, &piece);
 	     start = piece.end) {
-		uint64_t at = (piece.start + TCB_ALIGN - 1) & -TCB_ALIGN;
+		const uint64_t bytes = piece.end - piece.start;
 
-		for (; !err && at < piece.end && ret->size < MAX_THREADS;
-		     at += TCB_ALIGN) {
-			if (gr_load_u64(piece.host + (at - piece.start)) !=
-				    at ||
-			    !at || !is_thread(view, at))
+		// The address behind the last word is 0; an offset does not wrap.
+		for (uint64_t off = -piece.start % TCB_ALIGN;
+		     !err && off < bytes && ret->size < MAX_THREADS;
+		     off += TCB_ALIGN) {
+			const uint64_t at = piece.start + off;
+
+			if (gr_load_u64(piece.host + off) != at || !at ||
+			    !is_thread(view, at))
 				continue;
 			err = gr_runtime_append(view->rt, gr_addr_vector, ret,
 						at);
@@ -48,9 +51,7 @@ static struct gr_error *search(struct gr_glibc *g, uint64_t start, uint64_t end,
 				err = gr_runtime_step(view->rt, 64);
 		}
 		if (!err)
-			err = gr_runtime_step(
-				view->rt,
-				(piece.end - piece.start) / TCB_ALIGN + 1);
+			err = gr_runtime_step(view->rt, bytes / TCB_ALIGN + 1);
 	}
 	return err;
 }

@@ -2,6 +2,8 @@
 /* glibc: crafted lists of free chunks, and crafted caches of threads. */
 #include "native_crafted.h"
 
+#include "inferior/elf.h"
+
 #define FAST(arena, bin) ((arena) + GR_GLIBC_FASTBINS + 8 * (bin))
 #define ENTRY(cache, bin) ((cache) + GR_CHUNK_USER + 128 + 8 * (bin))
 #define NOWHERE UINT64_C(0x123456789010)
@@ -216,8 +218,17 @@ CRAFT(gone_and_other_variable)
 	put(w, FS1 - VARIABLE, CACHE + 16);
 }
 
+/* A mapping with all but the last byte of the address space. */
+CRAFT(gone_and_last_addresses)
+{
+	gone(w);
+	native_map_anonymous(w, -GR_PAGE_BYTES, GR_PAGE_BYTES - 1);
+}
+
 static const struct crafted_case cache_cases[] = {
 	{ "of a thread that is gone", CALL(gone), NONE },
+	{ "of a thread that is gone, to the last address",
+	  CALL(gone_and_last_addresses), NONE },
 	{ "of no thread that is gone", CALL(gone_without_thread),
 	  ALL(THREADS) },
 	{ "damaged, of a thread that is gone", CALL(gone_with_damage),
