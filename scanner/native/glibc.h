@@ -8,6 +8,7 @@
 #ifndef GR_GLIBC_H
 #define GR_GLIBC_H
 
+#include "inferior/elf.h"
 #include "native/allocator.h"
 
 enum {
@@ -103,6 +104,14 @@ gr_glibc_region_at(const struct gr_glibc *g, uint64_t addr)
 
 	return n < list->size && list->data[n].start <= addr ? &list->data[n] :
 							       NULL;
+}
+
+/** The first page at @p at or behind it; the last address if there is none. */
+static inline uint64_t gr_glibc_next_page(uint64_t at)
+{
+	return at > UINT64_MAX - GR_PAGE_BYTES ?
+		       UINT64_MAX :
+		       (at + GR_PAGE_BYTES - 1) & ~(GR_PAGE_BYTES - 1);
 }
 
 /** Note why an arena is not checked; the first reason stays. */

@@ -140,14 +140,6 @@ static struct gr_error *add_chunk(struct search *s, uint64_t chunk,
 	return err;
 }
 
-/* The first page at @p at or behind it; the last address if there is none. */
-static uint64_t next_page(uint64_t at)
-{
-	return at > UINT64_MAX - GR_PAGE_BYTES ?
-		       UINT64_MAX :
-		       (at + GR_PAGE_BYTES - 1) & ~(GR_PAGE_BYTES - 1);
-}
-
 /* Search the pages of a mapping that are at hand. */
 static struct gr_error *search_mapping(struct search *s)
 {
@@ -157,7 +149,7 @@ static struct gr_error *search_mapping(struct search *s)
 	struct gr_range piece;
 
 	while (!err && !s->is_over && s->probes_left &&
-	       (at = next_page(at)) < s->end &&
+	       (at = gr_glibc_next_page(at)) < s->end &&
 	       gr_view_piece(view, at, s->end, &piece)) {
 		at = piece.start & ~(GR_PAGE_BYTES - 1);
 		uint64_t stop = end_of_other(s, at);

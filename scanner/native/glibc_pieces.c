@@ -34,7 +34,7 @@ static bool has_end(struct gr_view *view, uint64_t at, uint64_t *end)
 }
 
 /* Follow the chunks from @p at to the end of their piece; 0: they have none
- * below @p limit. */
+ * below @p limit. A top that is damaged may have no bytes. */
 static struct gr_error *find_end(struct search *s, uint64_t at, uint64_t limit,
 				 uint64_t *ret)
 {
@@ -51,7 +51,7 @@ static struct gr_error *find_end(struct search *s, uint64_t at, uint64_t limit,
 		    bytes % GR_BLOCK_UNIT || bytes > limit - at)
 			return NULL;
 		if (at == s->top)
-			*ret = at + bytes;
+			*ret = bytes ? at + bytes : 0;
 		else if (bytes == FENCE_BYTES && !has_end(view, at, ret))
 			*ret = 0;
 		if (at == s->top || bytes < GR_CHUNK_LEAST_BYTES)
@@ -81,14 +81,14 @@ static struct gr_error *search_mapping(struct search *s,
 				       const struct gr_mapping *m)
 {
 	struct gr_view *view = &s->g->r->view;
-	const uint64_t mask = GR_PAGE_BYTES - 1;
-	uint64_t at = (m->start + mask) & ~mask, head, end;
+	uint64_t at = m->start, head, end;
 	struct gr_error *err = NULL;
 	struct gr_range piece;
 
 	while (!err && s->found < s->counted && s->probes_left &&
+	       (at = gr_glibc_next_page(at)) < m->end &&
 	       gr_view_piece(view, at, m->end, &piece)) {
-		at = piece.start & ~mask;
+		at = piece.start & ~(GR_PAGE_BYTES - 1);
 		end = 0;
 		s->probes_left--;
 		if (gr_view_word(view, at + GR_CHUNK_SIZE, &head) &&
@@ -96,7 +96,7 @@ static struct gr_error *search_mapping(struct search *s,
 			err = find_end(s, at, m->end, &end);
 		if (!err && end)
 			err = add_piece(s, at, end);
-		at = end ? end : at + GR_PAGE_BYTES;
+		at = end ? end : at + 1;
 		if (!err)
 			err = gr_runtime_step(view->rt, 4);
 	}

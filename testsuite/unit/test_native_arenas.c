@@ -145,6 +145,30 @@ CRAFT(piece_of_break)
 	put_par(w, 2, MMAP_BYTES, BREAK);
 }
 
+/* A top of no bytes at the start of a page. */
+CRAFT(piece_with_empty_top)
+{
+	piece(w);
+	put(w, MAIN_ARENA + GR_GLIBC_TOP, PIECE + 0x2000);
+	put_chunk(w, PIECE + 0x2000, 0, 1);
+}
+
+/* Pieces are looked for in all memory, and so in the last mapping. */
+CRAFT(piece_and_last_addresses)
+{
+	put(w, MAIN_ARENA, IN_PIECES);
+	put(w, MAIN_ARENA + GR_GLIBC_SYSTEM_MEM, UINT64_C(1) << 40);
+	native_map_anonymous(w, -GR_PAGE_BYTES, GR_PAGE_BYTES - 1);
+}
+
+/* No page begins in this mapping. */
+CRAFT(piece_and_half_a_page)
+{
+	put(w, MAIN_ARENA, IN_PIECES);
+	put(w, MAIN_ARENA + GR_GLIBC_SYSTEM_MEM, UINT64_C(1) << 40);
+	native_map_anonymous(w, -(GR_PAGE_BYTES / 2), GR_PAGE_BYTES / 2 - 1);
+}
+
 static const struct crafted_case piece_cases[] = {
 	{ "the break alone", PUT(MAIN_ARENA, IN_PIECES), NONE },
 	{ "two", CALL(piece), NONE, .is_other = true },
@@ -152,6 +176,11 @@ static const struct crafted_case piece_cases[] = {
 	{ "ends in a page", CALL(piece_with_odd_end), MAIN(COUNTS) },
 	{ "longer than memory", CALL(piece_of_mapping), MAIN(COUNTS) },
 	{ "two, and no flag", CALL(piece_of_break), MAIN(COUNTS) },
+	{ "a top of no bytes", CALL(piece_with_empty_top),
+	  EACH(COUNTS, THREADS, THREADS) },
+	{ "to the last address", CALL(piece_and_last_addresses), MAIN(COUNTS) },
+	{ "to the last address from a half of its page on",
+	  CALL(piece_and_half_a_page), MAIN(COUNTS) },
 };
 
 TEST_ROWS(piece, piece_cases, c)
