@@ -61,32 +61,45 @@ static struct gr_error *find_in_file(struct gr_glibc *g, const char **ret)
 	return find_text(g, file, ret);
 }
 
+/* Search the version in a mapping, as far as it is at hand. */
+static struct gr_error *find_in_mapping(struct gr_glibc *g,
+					const struct gr_mapping *m,
+					const char **ret)
+{
+	uint64_t at = m->start;
+	struct gr_error *err = NULL;
+	struct gr_range piece;
+
+	while (!err && !*ret &&
+	       gr_view_piece(&g->r->view, at, m->end, &piece)) {
+		err = find_text(g, piece, ret);
+		if (!err)
+			err = gr_runtime_step(g->r->spec->rt,
+					      (piece.end - piece.start) / 128);
+		at = piece.end;
+	}
+	return err;
+}
+
 /* Search the constants of the file that main_arena lies in. */
 static struct gr_error *find_version(struct gr_glibc *g, const char **ret)
 {
-	const struct gr_mappings *mappings = &g->r->spec->residency->mappings;
+	const struct gr_mapping_vector *list =
+		&g->r->spec->residency->mappings.list;
 	const struct gr_mapping *of =
 		gr_native_mapping_at(g->r->spec->residency, g->main_arena);
 	struct gr_error *err = NULL;
 	const char *found = NULL;
+	uint64_t end = 0;
 
 	*ret = "";
-	for (size_t i = 0;
-	     !err && !found && of && of->path && i < mappings->list.size; i++) {
-		const struct gr_mapping *m = &mappings->list.data[i];
-		struct gr_range piece;
+	for (size_t i = 0; !err && !found && of && of->path && i < list->size;
+	     i++) {
+		struct gr_mapping m = list->data[i];
 
-		for (uint64_t at = m->start;
-		     !err && !found && m->path && !(m->flags & PF_W) &&
-		     !strcmp(m->path, of->path) &&
-		     gr_view_piece(&g->r->view, at, m->end, &piece);
-		     at = piece.end) {
-			err = find_text(g, piece, &found);
-			if (!err)
-				err = gr_runtime_step(
-					g->r->spec->rt,
-					(piece.end - piece.start) / 128);
-		}
+		if (m.path && !(m.flags & PF_W) && !strcmp(m.path, of->path) &&
+		    gr_mapping_begin_at(&m, &end))
+			err = find_in_mapping(g, &m, &found);
 		if (!err)
 			err = gr_runtime_step(g->r->spec->rt, 1);
 	}

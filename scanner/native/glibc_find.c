@@ -142,11 +142,17 @@ static struct gr_error *search(struct gr_glibc *g, bool of_libc)
 	const struct gr_mapping_vector *list =
 		&g->r->spec->residency->mappings.list;
 	struct gr_error *err = NULL;
+	uint64_t end = 0;
 
-	for (size_t i = 0; !err && i < list->size && !g->main_arena; i++)
-		if (is_data(list->data, i, of_libc))
-			err = search_range(g, list->data[i].start,
-					   list->data[i].end);
+	for (size_t i = 0; !err && i < list->size && !g->main_arena; i++) {
+		struct gr_mapping m = list->data[i];
+
+		if (is_data(list->data, i, of_libc) &&
+		    gr_mapping_begin_at(&m, &end))
+			err = search_range(g, m.start, m.end);
+		if (!err)
+			err = gr_runtime_step(g->r->spec->rt, 1);
+	}
 	return err;
 }
 

@@ -114,6 +114,7 @@ struct gr_error *gr_glibc_find_pieces(struct gr_glibc *g, uint32_t arena)
 			    .steps_left = MAX_STEPS };
 	bool is_recording = view->is_recording;
 	struct gr_error *err = NULL;
+	uint64_t end = 0;
 
 	if (!gr_view_word(view, g->main_arena + GR_GLIBC_TOP, &s.top) ||
 	    !gr_view_word(view, g->main_arena + GR_GLIBC_SYSTEM_MEM,
@@ -121,12 +122,12 @@ struct gr_error *gr_glibc_find_pieces(struct gr_glibc *g, uint32_t arena)
 		return NULL;
 	view->is_recording = false;
 	for (size_t i = 0; !err && i < list->size && s.found < s.counted; i++) {
-		const struct gr_mapping *m = &list->data[i];
+		struct gr_mapping m = list->data[i];
 
-		if ((!m->path || *m->path == '[') && (m->flags & PF_W) &&
-		    m->end > m->start &&
-		    !gr_glibc_meets_go(g, m->start, m->end))
-			err = search_mapping(&s, m);
+		if ((!m.path || *m.path == '[') && (m.flags & PF_W) &&
+		    gr_mapping_begin_at(&m, &end) &&
+		    !gr_glibc_meets_go(g, m.start, m.end))
+			err = search_mapping(&s, &m);
 		if (!err)
 			err = gr_runtime_step(view->rt, 1);
 	}

@@ -81,13 +81,15 @@ struct gr_error *gr_glibc_find_threads(struct gr_glibc *g,
 	const struct gr_native_spec *spec = g->r->spec;
 	const struct gr_mapping_vector *list = &spec->residency->mappings.list;
 	struct gr_error *err = NULL;
+	uint64_t end = 0;
 
 	for (size_t i = 0; !err && i < list->size; i++) {
-		const struct gr_mapping *m = &list->data[i];
+		struct gr_mapping m = list->data[i];
 
-		if (gr_mapping_is_anonymous(m) && (m->flags & PF_W) &&
-		    !gr_glibc_meets_go(g, m->start, m->end))
-			err = search_mapping(g, m, ret);
+		if (gr_mapping_is_anonymous(&m) && (m.flags & PF_W) &&
+		    gr_mapping_begin_at(&m, &end) &&
+		    !gr_glibc_meets_go(g, m.start, m.end))
+			err = search_mapping(g, &m, ret);
 		if (!err)
 			err = gr_runtime_step(spec->rt, 1);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* glibc: crafted heaps, rings of arenas, and blocks that are mapped one by one. */
+/* glibc: crafted heaps, rings of arenas, blocks that are mapped one by one, and
+ * mappings. */
 #include "native_crafted.h"
 
 #include "inferior/elf.h"
@@ -382,6 +383,65 @@ static const struct crafted_case mapped_cases[] = {
 };
 
 TEST_ROWS(mapped, mapped_cases, c)
+{
+	crafted_check(c);
+}
+
+// ------------------------------------------------------------------ mappings
+
+/* Many mappings of the same memory, as a damaged core may have them. */
+static void overlap(struct native_world *w, uint64_t start, uint32_t flags,
+		    const char *path)
+{
+	enum { MANY = 1 << 14, BYTES = 1 << 20 };
+	struct gr_mapping_vector *list = &w->residency.mappings.list;
+
+	native_map(w, start, BYTES, flags, path);
+	for (unsigned int i = 1; i < MANY; i++) {
+		const struct gr_mapping m = { .start = start,
+					      .end = start + BYTES,
+					      .flags = flags,
+					      .path = path };
+
+		assert_true(gr_mapping_vector_append(list, m));
+	}
+}
+
+/* Before main_arena. */
+CRAFT(overlapping_data)
+{
+	overlap(w, LIBC_DATA - 0x100000, PF_R | PF_W, "/lib/libc.so.6");
+}
+
+/* Before the text with the version. */
+CRAFT(overlapping_text)
+{
+	overlap(w, LIBC_TEXT - 0x100000, PF_R | PF_X, "/lib/libc.so.6");
+}
+
+/* A cache of a thread that is gone has threads looked for. */
+CRAFT(overlapping_stacks)
+{
+	w->image.nthreads = 1;
+	fake_words(&w->image, FS1, FS1, 0, FS1);
+	overlap(w, PIECE, PF_R | PF_W, NULL);
+}
+
+CRAFT(overlapping_pieces)
+{
+	piece_without_end(w);
+	overlap(w, PIECE + 0x100000, PF_R | PF_W, NULL);
+}
+
+static const struct crafted_case mapping_cases[] = {
+	{ "data of the library", CALL(overlapping_data), NONE },
+	{ "text of the library", CALL(overlapping_text), NONE },
+	{ "stacks", CALL(overlapping_stacks), NONE },
+	{ "pieces of the main arena", CALL(overlapping_pieces), MAIN(COUNTS) },
+};
+
+/* Memory is searched once, however many mappings have it. */
+TEST_ROWS(overlapping_mappings, mapping_cases, c)
 {
 	crafted_check(c);
 }
