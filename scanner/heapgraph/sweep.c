@@ -121,10 +121,10 @@ static struct gr_error *add_noscan(struct sweeper *s,
 	struct gr_error *err = NULL;
 	struct gr_range piece;
 
-	while (!err && at < end && gr_view_piece(&s->view, at, end, &piece)) {
+	while (!err && at < end && gr_view_part(&s->view, at, end, &piece)) {
 		uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;
 
-		// Bounded by one object.
+		// Bounded by the part.
 		for (uint64_t i = 0; i < n; i++)
 			add_to_block(
 				s, gr_load_u64(piece.host + i * GR_WORD_BYTES));

@@ -5,11 +5,13 @@
  */
 #include "allocations.h"
 #include "heapgraph_service.h"
+#include "polls.h"
 
 #include <elf.h>
 
 #define BLOCKS UINT64_C(0x7f0000000000)
 #define C_DATA UINT64_C(0x7f1000000000)
+#define LARGE UINT64_C(0x7e0000000000)
 
 enum {
 	NBLOCKS = 400,
@@ -18,6 +20,8 @@ enum {
 	C_DATA_BYTES = 0x1000,
 	NROUNDS = 20,
 	MOST_FAILURES = 2000,
+	LARGE_BYTES = 256 << 20,
+	MOST_BYTES_OF_POLL = 16 << 20,
 };
 
 struct fixture_c {
@@ -338,6 +342,60 @@ TEST(poll_ends_it)
 	} while (!hg && allowed++ < 1000);
 	assert_true(allowed && hg);
 	gr_heap_graph_destroy(hg);
+	fixture_destroy(f);
+}
+
+/* The last span becomes one of large objects without pointers. Its first object
+ * that was reached lies at LARGE, and no other has memory. */
+static void enlarge(struct fixture_c *f)
+{
+	struct gr_heap *heap = f->s.w.heap;
+	struct gr_span *span = &heap->spans[heap->nspans - 1];
+	struct gr_heap_graph *hg;
+	uint64_t i = 0;
+
+	assert_null(make(f, 1, 0, &hg));
+	while (gr_object_vertex(hg->graph->objects, span->first_obj + i) ==
+	       GR_VERTEX_NONE)
+		assert_true(++i < span->nelems);
+	gr_heap_graph_destroy(hg);
+	span->is_noscan = true;
+	span->elem_bytes = LARGE_BYTES;
+	span->base_addr = LARGE - i * LARGE_BYTES;
+	span->limit_addr = 0; // no address leads to it
+	fake_add(&f->s.w.f->image, LARGE, LARGE_BYTES);
+	gr_ranges_deinit(&f->ranges);
+	f->pieces.size = 0;
+	make_ranges(f);
+}
+
+static uint64_t polls_of(struct fixture_c *f)
+{
+	struct polls polls;
+	struct gr_heap_graph *hg;
+
+	polls_set(&polls, &f->s.w.f->rt, 0);
+	assert_null(make(f, 1, 0, &hg));
+	f->s.w.f->rt.poll = NULL;
+	gr_heap_graph_destroy(hg);
+	return polls.seen;
+}
+
+/* An object of many megabytes is read with many polls. */
+TEST(large_object)
+{
+	struct fixture_c *f = fixture_create(10);
+	struct polls polls;
+	struct gr_heap_graph *hg;
+	uint64_t before = polls_of(f);
+
+	enlarge(f);
+	uint64_t seen = polls_of(f);
+	assert_true(seen >= before + LARGE_BYTES / MOST_BYTES_OF_POLL);
+	for (uint64_t last = 1; last <= seen; last++) {
+		polls_set(&polls, &f->s.w.f->rt, last);
+		polls_check_ended(&polls, make(f, 1, 0, &hg));
+	}
 	fixture_destroy(f);
 }
 
