@@ -218,12 +218,34 @@ static struct gr_error *add_foreign(struct finder *f, uint64_t start,
 	return err;
 }
 
+/* Add what the program itself has of [start, end), the memory of an arena. */
+static struct gr_error *add_inside(struct finder *f, uint32_t arena,
+				   uint64_t start, uint64_t end)
+{
+	const struct gr_native *native = f->spec->native;
+	const struct gr_native_range_vector *list = &native->foreign;
+	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
+	struct gr_error *err = NULL;
+
+	if (!native->arenas.data[arena].is_checked)
+		return add(f, GR_C_ROOT_UNCHECKED, start, end, 0);
+	for (; !err && i < list->size && list->data[i].start < end; i++) {
+		const struct gr_native_range *range = &list->data[i];
+		uint64_t from = range->start > start ? range->start : start;
+		uint64_t to = range->end < end ? range->end : end;
+
+		err = add(f, GR_C_ROOT_MEMORY, from, to, 0);
+		if (!err)
+			err = gr_runtime_step(f->spec->rt, 1);
+	}
+	return err;
+}
+
 /* Add the part of [start, end) that no arena of C has. */
 static struct gr_error *add_outside(struct finder *f, uint64_t start,
 				    uint64_t end)
 {
-	const struct gr_native *native = f->spec->native;
-	const struct gr_native_range_vector *list = &native->memory;
+	const struct gr_native_range_vector *list = &f->spec->native->memory;
 	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
 	struct gr_error *err = NULL;
 
@@ -233,8 +255,8 @@ static struct gr_error *add_outside(struct finder *f, uint64_t start,
 		uint64_t to = range->end < end ? range->end : end;
 
 		err = add_foreign(f, start, from);
-		if (!err && !native->arenas.data[range->arena].is_checked)
-			err = add(f, GR_C_ROOT_UNCHECKED, from, to, 0);
+		if (!err)
+			err = add_inside(f, range->arena, from, to);
 		start = to;
 		if (!err)
 			err = gr_runtime_step(f->spec->rt, 1);

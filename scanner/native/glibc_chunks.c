@@ -185,11 +185,26 @@ static struct gr_error *allow_steps(struct walk *w, uint64_t at)
 	return err;
 }
 
-/* The program itself has moved the break: find the chunks behind its memory.
- * *@p ret is the end of the region if there are none. */
-static struct gr_error *pass_foreign(struct walk *w, uint64_t at, uint64_t *ret)
+/* Add the program's own memory. */
+static struct gr_error *add_foreign(struct walk *w, uint64_t start,
+				    uint64_t end)
+{
+	const struct gr_native_range range = { start, end, w->region->arena };
+
+	return start < end ?
+		       gr_runtime_append(w->g->r->spec->rt,
+					 gr_native_range_vector,
+					 &w->g->r->native->foreign, range) :
+		       NULL;
+}
+
+/* The program itself has moved the break, from @p start on: find the chunks
+ * behind its memory. *@p ret is the end of the region if there are none. */
+static struct gr_error *pass_foreign(struct walk *w, uint64_t start,
+				     uint64_t *ret)
 {
 	struct gr_view *view = &w->g->r->view;
+	uint64_t at = start;
 	bool is_found = false;
 	struct gr_error *err = allow_steps(w, at);
 	struct gr_range piece;
@@ -211,7 +226,7 @@ static struct gr_error *pass_foreign(struct walk *w, uint64_t at, uint64_t *ret)
 	}
 	view->is_recording = true;
 	*ret = is_found ? at : w->region->end;
-	return err;
+	return err ? err : add_foreign(w, start, *ret);
 }
 
 // ---------------------------------------------------------------- the region

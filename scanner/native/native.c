@@ -16,6 +16,7 @@ void gr_native_deinit(struct gr_native *native)
 	gr_native_allocator_vector_deinit(&native->allocators);
 	gr_native_arena_vector_deinit(&native->arenas);
 	gr_native_range_vector_deinit(&native->memory);
+	gr_native_range_vector_deinit(&native->foreign);
 	gr_native_range_vector_deinit(&native->structures);
 	gr_native_range_vector_deinit(&native->trimmable);
 	gr_blocks_deinit(&native->blocks);
@@ -56,14 +57,19 @@ static struct gr_error *sort_ranges(struct gr_runtime *rt,
 	return err;
 }
 
-const struct gr_native_range *
-gr_native_memory_at(const struct gr_native *native, uint64_t addr)
+static const struct gr_native_range *
+range_at(const struct gr_native_range_vector *list, uint64_t addr)
 {
-	const struct gr_native_range_vector *list = &native->memory;
 	size_t n = gr_count_before(list->size, i, list->data[i].end <= addr);
 
 	return n < list->size && list->data[n].start <= addr ? &list->data[n] :
 							       NULL;
+}
+
+const struct gr_native_range *
+gr_native_memory_at(const struct gr_native *native, uint64_t addr)
+{
+	return range_at(&native->memory, addr);
 }
 
 bool gr_native_is_free(const struct gr_native *native, uint64_t addr)
@@ -71,7 +77,8 @@ bool gr_native_is_free(const struct gr_native *native, uint64_t addr)
 	const struct gr_blocks *blocks = &native->blocks;
 	const struct gr_native_range *range = gr_native_memory_at(native, addr);
 
-	if (!range || !native->arenas.data[range->arena].is_checked)
+	if (!range || !native->arenas.data[range->arena].is_checked ||
+	    range_at(&native->foreign, addr))
 		return false;
 	uint32_t next = gr_blocks_from(blocks, addr);
 	const struct gr_block *list = blocks->list.data;
@@ -193,6 +200,8 @@ static struct gr_error *read_all(const struct gr_native_spec *spec,
 	err = drop_unchecked(spec->rt, native);
 	if (!err)
 		err = gr_blocks_index(&native->blocks, spec->rt, &overlapping);
+	if (!err)
+		err = sort_ranges(spec->rt, &native->foreign);
 	if (!err)
 		err = sort_ranges(spec->rt, &native->structures);
 	if (!err)

@@ -84,6 +84,9 @@ struct gr_native {
 	struct gr_native_arena_vector arenas;
 	/** The memory of all arenas, by address, without overlaps. */
 	struct gr_native_range_vector memory;
+	/** Memory of the program itself in that of arenas: it has moved the
+	 * break. By address. */
+	struct gr_native_range_vector foreign;
 	/** Structures of allocators in data of files. Their pointers to free
 	 * chunks lead to the last bytes of the blocks before these: they hold
 	 * nothing. */
@@ -144,8 +147,8 @@ static inline bool gr_native_may_hold(const struct gr_mapping *m)
 
 /**
  * Does @p addr lead to memory of a checked arena that no block has? The headers
- * of blocks, and the first byte behind one, are no such memory. Addresses of
- * the allocator's own structures may be.
+ * of blocks, the first byte behind one, and the program's own memory between
+ * them are no such memory. Addresses of the allocator's own structures may be.
  */
 bool gr_native_is_free(const struct gr_native *native, uint64_t addr);
 

@@ -22,7 +22,7 @@ LEAST_FOUND = 1750  # of 1,755: an old word may look like a pointer
 # Blocks that libc and the Go runtime themselves have lost.
 LOST_BY_OTHERS = 8
 # Each is the only holder of one block.
-PLACES = ["end", "executable", "frame", "frame of caller",
+PLACES = ["break", "end", "executable", "frame", "frame of caller",
           "frame that was left", "goroutine", "handle", "interior", "key",
           "library", "main tls", "mapping", "number", "protected", "register",
           "register of caller", "shared", "tls", "under a coroutine",

@@ -13,7 +13,7 @@
 #include "record.h"
 #include "threads.h"
 
-enum { PART = 1 << 18, WORD = 9 };
+enum { PART = 1 << 18, WORD = 9, LARGE = 100 << 10, MOST_LARGE = 8 };
 
 // Half of a mapping; the other half is a stack.
 struct halves {
@@ -22,6 +22,7 @@ struct halves {
 };
 
 static void *volatile *protected_mapping, *volatile *executable_mapping;
+static void *volatile *break_of_program;
 static struct halves *under_stack, *under_coroutine;
 static ucontext_t thread_context, coroutine_context;
 static int coroutines;
@@ -44,6 +45,26 @@ static void hold_by_protected(void)
 		abort();
 	executable_mapping = map(PART, PROT_READ | PROT_WRITE | PROT_EXEC);
 	executable_mapping[WORD] = take(HELD, "executable", 104);
+}
+
+// The program itself moves the break, and malloc goes on behind its memory.
+static void hold_by_break(void)
+{
+	void *more[MOST_LARGE];
+	char *end;
+	int n = 0;
+
+	break_of_program = sbrk(PART);
+	if (break_of_program == (void *)-1)
+		abort();
+	end = (char *)break_of_program + PART;
+	break_of_program[WORD] = take(HELD, "break", 168);
+	while (sbrk(0) == end && n < MOST_LARGE)
+		more[n++] = malloc(LARGE);
+	if (sbrk(0) == end)
+		abort();
+	while (n)
+		free(more[--n]);
 }
 
 static void *stay(void *unused)
@@ -100,5 +121,6 @@ int waiting_coroutines(void)
 void hold_unusually(void)
 {
 	hold_by_protected();
+	hold_by_break();
 	hold_under_stack();
 }
