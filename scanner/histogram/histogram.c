@@ -348,8 +348,8 @@ struct gr_error *gr_counter_field_row(struct gr_counter *c, gr_vertex from,
 	if (*ret != UINT32_MAX)
 		return NULL;
 	if (is_field && gr_vertex_is_block(c->g, from))
-		snprintf(name.text, sizeof(name.text), "+0x%" PRIx64,
-			 word * GR_WORD_BYTES);
+		err = gr_word_find_block_name(stop->program->types, label,
+					      word * GR_WORD_BYTES, &name);
 	else if (is_field)
 		err = gr_word_find_name(stop, gr_objects_slot(objects, from),
 					label, word * GR_WORD_BYTES, &name);

@@ -3,9 +3,7 @@
 
 #include "scan/answers.h"
 
-#include "base/text.h"
 #include "goruntime/heap/ptrmap.h"
-#include "goruntime/types/word.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -323,31 +321,6 @@ struct gr_error *gr_links_read(struct gr_link_reader *reader, gr_vertex from,
 	return gr_links_each(reader, from, to, max, append, ret);
 }
 
-/* Name a word of a block by its type. */
-static struct gr_error *name_in_block(struct gr_answers *answers,
-				      const struct gr_link *link,
-				      struct gr_word_name *ret)
-{
-	uint32_t label = answers->graph->graph->objects->type[link->from];
-	const struct gr_types *types = answers->stop->program->types;
-	gr_type_id id = label & ~(uint32_t)GR_LABEL_FLAGS;
-	uint64_t off = link->off_bytes;
-	struct gr_type_word word;
-
-	*ret = (struct gr_word_name){ .type = GR_TYPE_NONE,
-				      .kind = GR_WORD_NAMELESS };
-	uint64_t bytes =
-		label == GR_TYPE_NONE ? 0 : gr_types_get(types, id)->size_bytes;
-	if (!bytes || (off >= bytes && !(label & GR_LABEL_DATA))) {
-		snprintf(ret->text, sizeof(ret->text), "+0x%" PRIx64, off);
-		return NULL;
-	}
-	struct gr_text text = gr_text_begin(ret->text, sizeof(ret->text));
-	if (label & GR_LABEL_DATA)
-		gr_text_put(&text, "[%" PRIu64 "]", off / bytes);
-	return gr_types_name_word(types, id, off % bytes, &text, &word);
-}
-
 static struct gr_error *name_in_object(struct gr_answers *answers,
 				       const struct gr_link *link,
 				       gr_vertex holder,
@@ -373,7 +346,10 @@ struct gr_error *gr_link_name(struct gr_answers *answers,
 	gr_vertex first_root = gr_graph_first_root(hg->graph);
 
 	if (gr_vertex_is_block(hg->graph, link->from))
-		return name_in_block(answers, link, ret);
+		return gr_word_find_block_name(
+			answers->stop->program->types,
+			hg->graph->objects->type[link->from], link->off_bytes,
+			ret);
 	if (link->from < first_root)
 		return name_in_object(answers, link, holder, ret);
 	const struct gr_root_vertex *root =

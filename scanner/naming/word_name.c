@@ -174,6 +174,28 @@ struct gr_error *gr_word_find_name(struct gr_stop *stop, gr_obj obj,
 	return gr_word_find_held_name(stop, GR_OBJ_NONE, obj, label, off, ret);
 }
 
+struct gr_error *gr_word_find_block_name(const struct gr_types *types,
+					 uint32_t label, uint64_t off,
+					 struct gr_word_name *ret)
+{
+	gr_type_id id = label & ~(uint32_t)GR_LABEL_FLAGS;
+	struct gr_text text = gr_text_begin(ret->text, sizeof(ret->text));
+	struct gr_type_word word;
+	uint64_t bytes =
+		label == GR_TYPE_NONE ? 0 : gr_types_get(types, id)->size_bytes;
+
+	ret->type = GR_TYPE_NONE;
+	ret->kind = GR_WORD_NAMELESS;
+	ret->off_bytes = off;
+	if (!bytes || (off >= bytes && !(label & GR_LABEL_DATA))) {
+		gr_text_put(&text, "+0x%" PRIx64, off);
+		return NULL;
+	}
+	if (label & GR_LABEL_DATA)
+		gr_text_put(&text, "[%" PRIu64 "]", off / bytes);
+	return gr_types_name_word(types, id, off % bytes, &text, &word);
+}
+
 struct gr_error *gr_word_starts_map(struct gr_heap *heap, gr_obj obj,
 				    gr_type_id map, bool *ret)
 {

@@ -77,6 +77,11 @@ struct gr_error *gr_word_find_held_name(struct gr_stop *stop, gr_obj holder,
 					uint64_t off,
 					struct gr_word_name *ret) GR_MUST_CHECK;
 
+/** The same for a block of C: its label is all that tells the name. */
+struct gr_error *
+gr_word_find_block_name(const struct gr_types *types, uint32_t label,
+			uint64_t off, struct gr_word_name *ret) GR_MUST_CHECK;
+
 /** Is an object that belongs to a map of type @p map the header of that map? */
 struct gr_error *gr_word_starts_map(struct gr_heap *heap, gr_obj obj,
 				    gr_type_id map, bool *ret) GR_MUST_CHECK;

@@ -253,3 +253,17 @@ def test_leaks(programs):
     assert group["symbol"].startswith("_ZTVN8geometry3BoxIlLi20EEE")
     text = run_cli([*natives.where(target), "native", "leaks"]).stdout
     assert f"  {type_}\n" in text
+
+
+def test_fields(programs):
+    """A field of C has its name also where objects are counted by field."""
+    target = programs()
+    nodes = addresses(target, "struct node")
+    histogram = natives.asked(
+        target, "histogram", "--by", "field", "--top", "0"
+    )
+    found = {row["key"]: row["objects"] for row in histogram["rows"]}
+    # Each node has an entry, and only the two before the last have a next one.
+    assert found["struct node.entry"] == len(nodes)
+    assert found["struct node.next"] == 2
+    assert not [key for key in found if key.startswith("struct node+")]
