@@ -406,23 +406,40 @@ static const char *make_name(struct gr_die_walk *walk, uint32_t i)
 	}
 }
 
-static struct gr_error *name_unnamed(struct gr_die_walk *walk)
+// Name a type. Types that its name has, and that may come later in the file,
+// get their names before it.
+static struct gr_error *name_with_elements(struct gr_die_walk *walk, uint32_t i)
 {
-	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_dwarf_type *types = walk->dwarf->types.data;
+	uint32_t chain[CHAIN_MAX];
+	unsigned int n = 0;
 
-	for (uint32_t i = 0; i < dwarf->types.size; i++) {
-		struct gr_dwarf_type *type = &dwarf->types.data[i];
-		struct gr_error *err = gr_dwarf_step(dwarf, 1);
+	while (n < CHAIN_MAX && i != GR_DWARF_NONE && !*types[i].name) {
+		bool has_element = types[i].kind == GR_KIND_PTR ||
+				   types[i].kind == GR_KIND_ARRAY;
 
-		if (err)
-			return err;
-		if (type->name[0] != '\0')
-			continue;
-		type->name = make_name(walk, i);
-		if (!type->name)
+		chain[n++] = i;
+		i = has_element ? types[i].elem : GR_DWARF_NONE;
+	}
+	while (n--) {
+		types[chain[n]].name = make_name(walk, chain[n]);
+		if (!types[chain[n]].name)
 			return &gr_enomem;
 	}
 	return NULL;
+}
+
+static struct gr_error *name_unnamed(struct gr_die_walk *walk)
+{
+	struct gr_dwarf *dwarf = walk->dwarf;
+	struct gr_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < dwarf->types.size; i++) {
+		err = gr_dwarf_step(dwarf, 1);
+		if (!err)
+			err = name_with_elements(walk, i);
+	}
+	return err;
 }
 
 static struct gr_error *resolve_users(struct gr_die_walk *walk)
