@@ -474,7 +474,7 @@ class Place(NamedTuple):  # gr_place
     """The address that a variable holds; 0: none."""
 
 class Held(NamedTuple):  # gr_held
-    """A pointer in a variable, to an object of the heap."""
+    """A pointer in a variable, to an object of the heap or a block of C."""
 
     name: str
     """An expression: the variable, and the way to the pointer."""
@@ -485,6 +485,8 @@ class Held(NamedTuple):  # gr_held
     base_addr: _Addr
     bytes: int
     """The bytes of the object."""
+    is_c: bool
+    """It is a block of C."""
 
 class Variable(NamedTuple):  # gr_variable
     """A variable, or a part of one, and what its words and those of static

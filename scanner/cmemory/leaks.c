@@ -62,6 +62,7 @@ static struct gr_error *find_content(struct finder *f,
 	struct gr_runtime *rt = f->view.rt;
 	struct gr_error *err = NULL;
 	uint64_t n = gr_block_usable_bytes(block) / GR_WORD_BYTES, word;
+	struct gr_c_variable variable;
 
 	*ret = (struct content){ NULL, SIZE_MAX };
 	if (n > GR_BLOCK_CONTENT_WORDS)
@@ -78,7 +79,8 @@ static struct gr_error *find_content(struct finder *f,
 			continue;
 		if (ret->module == SIZE_MAX)
 			ret->module = module;
-		err = gr_c_variable_find(rt, word, &ret->name);
+		err = gr_c_variable_find(rt, word, &variable);
+		ret->name = variable.name;
 	}
 	return err;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The objects that the words of a variable point to, without a walk, and those
- * of the static memory behind it: `var cache Store = &store{}`. */
+/* The objects and blocks that the words of a variable point to, without a walk,
+ * and those of the static memory behind it: `var cache Store = &store{}`. */
 #include "expr/variable.h"
 
 #include "expr/place_internal.h"
 #include "scan/enter.h"
+#include "scan/native.h"
 
 #include <inttypes.h>
 
@@ -26,6 +27,7 @@ GR_DEFINE_CLEANUP(variable, struct gr_variable, gr_variable_destroy)
 /* The state of reading a variable. */
 struct holder {
 	struct gr_stop *stop;
+	struct gr_native *native; /* or NULL */
 	struct gr_variable *ret;
 	size_t max;
 	uint64_t nwords;
@@ -80,33 +82,51 @@ static struct gr_error *look_behind(struct holder *h, const char *name,
 	return look(h, name, place.addr, place.type, depth + 1);
 }
 
+/* Find what has the address of a pointer; false if it is neither an object nor a
+ * block. */
+static bool find_held(const struct holder *h, struct gr_held *held)
+{
+	const struct gr_span *span;
+	gr_obj obj = gr_heap_object_at(h->stop->heap, held->addr, &span);
+
+	if (obj != GR_OBJ_NONE) {
+		held->base_addr = gr_heap_object_addr(h->stop->heap, obj);
+		held->bytes = span->elem_bytes - span->header_bytes;
+		return gr_heap_is_allocated(h->stop->heap, obj);
+	}
+	uint32_t i = h->native ?
+			     gr_blocks_find(&h->native->blocks, held->addr) :
+			     GR_BLOCK_NONE;
+	if (i == GR_BLOCK_NONE)
+		return false;
+	const struct gr_block *block = &h->native->blocks.list.data[i];
+	held->base_addr = block->addr;
+	held->bytes = gr_block_bytes(block);
+	held->is_c = true;
+	return true;
+}
+
 static struct gr_error *hold(struct holder *h, const char *name, uint64_t addr,
 			     gr_type_id id, unsigned int depth)
 {
 	struct gr_variable *ret = h->ret;
-	uint64_t value = gr_place_pointee(h->stop->program, addr, id);
-	const struct gr_span *span;
+	struct gr_held held = {
+		.type = gr_types_get(h->stop->program->types, id)->name,
+		.addr = gr_place_pointee(h->stop->program, addr, id),
+	};
 
-	if (!value)
+	if (!held.addr)
 		return NULL;
-	gr_obj obj = gr_heap_object_at(h->stop->heap, value, &span);
-	if (obj == GR_OBJ_NONE)
-		return look_behind(h, name, addr, id, value, depth);
-	if (!gr_heap_is_allocated(h->stop->heap, obj))
-		return NULL;
+	if (!find_held(h, &held))
+		return look_behind(h, name, addr, id, held.addr, depth);
 	if (ret->nheld == h->max) {
 		ret->nothers++;
 		return NULL;
 	}
-	ret->held[ret->nheld++] = (struct gr_held){
-		.name = gr_arena_intern(&h->stop->program->arena, name,
-					strlen(name)),
-		.type = gr_types_get(h->stop->program->types, id)->name,
-		.addr = value,
-		.base_addr = gr_heap_object_addr(h->stop->heap, obj),
-		.bytes = span->elem_bytes - span->header_bytes,
-	};
-	return ret->held[ret->nheld - 1].name ? NULL : &gr_enomem;
+	held.name =
+		gr_arena_intern(&h->stop->program->arena, name, strlen(name));
+	ret->held[ret->nheld++] = held;
+	return held.name ? NULL : &gr_enomem;
 }
 
 static struct gr_error *look_at_fields(struct holder *h, const char *name,
@@ -198,8 +218,9 @@ static struct gr_error *read_variable(struct gr_stop *stop,
 	v->type = type->name;
 	v->addr = place->addr;
 	v->bytes = type->size_bytes;
-	struct gr_error *err =
-		look(&h, place->name, place->addr, place->type, 0);
+	struct gr_error *err = gr_stop_native(stop, &h.native);
+	if (!err)
+		err = look(&h, place->name, place->addr, place->type, 0);
 	v->is_cut = v->is_cut || h.nwords > MAX_WORDS;
 	if (!err)
 		*ret = steal_ptr(v);

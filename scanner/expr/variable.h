@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** variable: the objects that a variable points to, without a walk. */
+/** variable: the objects and blocks that a variable points to, without a walk. */
 #ifndef GR_VARIABLE_H
 #define GR_VARIABLE_H
 
@@ -7,13 +7,15 @@
 
 struct gr_scan;
 
-/** A pointer in a variable, to an object of the heap. */
+/** A pointer in a variable, to an object of the heap or a block of C. */
 struct gr_held {
 	const char *name; /**< `main.v.Left`, as an expression. */
 	const char *type; /**< Type of the field or element: "*main.T". */
 	uint64_t addr;	  /**< The pointer. */
-	/** The memory of the object, without its malloc header. */
+	/** The memory of the object, without its malloc header; of a block, as
+	 * its allocator counts it. */
 	uint64_t base_addr, bytes;
+	bool is_c; /**< A block of C. */
 };
 
 /** A variable. Belongs to the caller; names belong to the scan. */
@@ -27,9 +29,9 @@ struct gr_variable {
 };
 
 /**
- * Find the heap objects that the words of the variable at @p place point to, or
- * the static memory behind pointers and interfaces. At
- * most @p max of them are listed with names. Fails with GR_ERROR_ARGUMENT if
+ * Find the heap objects and the blocks of C that pointers of the variable at
+ * @p place point to, or those of static memory behind its pointers and
+ * interfaces. At most @p max of them are listed with names. Fails with GR_ERROR_ARGUMENT if
  * the place is not a variable or its type is not known.
  */
 struct gr_error *gr_scan_read_variable(struct gr_scan *scan,

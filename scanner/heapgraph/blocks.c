@@ -12,8 +12,9 @@
 struct c_adder {
 	struct gr_graph_maker *maker;
 	struct gr_view view;
-	uint32_t root;	  /* index of a root of C */
-	const char *name; /* of the last vertex; NULL: it is another root's */
+	uint32_t root; /* index of a root of C */
+	/* The place of the last vertex. Without a name, it is another root's. */
+	struct gr_c_variable last;
 };
 
 struct gr_error *gr_graph_sweep_blocks(struct gr_graph_maker *maker,
@@ -69,31 +70,62 @@ static struct gr_error *add_edge(struct c_adder *a, uint32_t block)
 		a->maker, gr_block_vertex(a->maker->objects, block));
 }
 
-/* The name of the word at @p addr of a root; interned. */
-static struct gr_error *name_word(struct c_adder *a, uint64_t addr,
-				  const char **ret)
+/* The name of memory of a root that no variable has; interned. */
+static const char *name_memory(struct gr_arena *arena,
+			       const struct gr_c_root *root)
+{
+	const char *kind = gr_c_root_kind_name(root->kind);
+	const char *slash = root->path ? strrchr(root->path, '/') : NULL;
+
+	if (slash)
+		return gr_arena_internf(arena, "data of %s", slash + 1);
+	if (root->lwp)
+		return gr_arena_internf(arena, "%s of thread %" PRId32, kind,
+					root->lwp);
+	return gr_arena_internf(arena, "%s at 0x%" PRIx64, kind, root->start);
+}
+
+/* Find what has the word at @p addr: a variable, or the root. */
+static struct gr_error *find_place(struct c_adder *a, uint64_t addr,
+				   struct gr_c_variable *ret)
 {
 	const struct gr_c_root *root = &a->maker->hg->c_roots.data[a->root];
 	struct gr_runtime *rt = a->maker->spec->heap->rt;
-	const char *slash = root->path ? strrchr(root->path, '/') : NULL;
 	struct gr_error *err = NULL;
 
-	*ret = NULL;
+	*ret = (struct gr_c_variable){ NULL, addr, 0 };
 	if (root->kind == GR_C_ROOT_DATA)
 		err = gr_c_variable_find(rt, addr, ret);
-	if (err || *ret)
+	if (err || ret->name)
 		return err;
-	if (slash)
-		*ret = gr_arena_internf(rt->arena, "data of %s", slash + 1);
-	else if (root->lwp)
-		*ret = gr_arena_internf(rt->arena, "%s of thread %" PRId32,
-					gr_c_root_kind_name(root->kind),
-					root->lwp);
-	else
-		*ret = gr_arena_internf(rt->arena, "%s at 0x%" PRIx64,
-					gr_c_root_kind_name(root->kind),
-					root->start);
-	return *ret ? NULL : &gr_enomem;
+	*ret = (struct gr_c_variable){ name_memory(rt->arena, root), addr, 0 };
+	return ret->name ? NULL : &gr_enomem;
+}
+
+/* Do two words belong to one vertex? */
+static bool is_one(const struct gr_c_variable *x, const struct gr_c_variable *y)
+{
+	return x->name == y->name && x->bytes == y->bytes &&
+	       (!x->bytes || x->addr == y->addr);
+}
+
+/* Begin the vertex of a place. */
+static struct gr_error *begin_vertex(struct c_adder *a,
+				     const struct gr_c_variable *place)
+{
+	const struct gr_c_root *root = &a->maker->hg->c_roots.data[a->root];
+
+	a->last = *place;
+	return add_vertex(
+		a,
+		(struct gr_root_vertex){
+			.name = place->name,
+			.addr = place->addr > root->start ? place->addr :
+							    root->start,
+			.bytes = place->bytes > UINT32_MAX ? 0 : place->bytes,
+			.index = a->root,
+			.source = GR_FROM_C,
+		});
 }
 
 /* Is the word one that the roots of Go have? */
@@ -127,22 +159,15 @@ static struct gr_error *add_seed(struct c_adder *a, uint64_t addr,
 static struct gr_error *add_word(struct c_adder *a, uint64_t addr,
 				 uint64_t word, uint32_t block)
 {
-	const char *name;
+	struct gr_c_variable place;
 
 	if (is_live_word(a, addr))
 		return NULL;
-	struct gr_error *err = name_word(a, addr, &name);
-	if (!err && name != a->name)
-		err = add_vertex(a, (struct gr_root_vertex){
-					    .name = name,
-					    .addr = addr,
-					    .index = a->root,
-					    .source = GR_FROM_C,
-				    });
-	if (err)
-		return err;
-	a->name = name;
-	err = add_seed(a, addr, word, block);
+	struct gr_error *err = find_place(a, addr, &place);
+	if (!err && !is_one(&place, &a->last))
+		err = begin_vertex(a, &place);
+	if (!err)
+		err = add_seed(a, addr, word, block);
 	return err ? err : add_edge(a, block);
 }
 
@@ -156,7 +181,7 @@ static struct gr_error *add_root(struct c_adder *a, uint32_t index)
 	struct gr_range piece;
 
 	a->root = index;
-	a->name = NULL;
+	a->last = (struct gr_c_variable){ NULL, 0, 0 };
 	while (!err && at < root->end &&
 	       gr_view_part(&a->view, at, root->end, &piece)) {
 		uint64_t n = (piece.end - piece.start) / GR_WORD_BYTES;

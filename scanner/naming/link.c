@@ -2,6 +2,7 @@
 #include "naming/link.h"
 
 #include "scan/answers.h"
+#include "scan/native.h"
 
 #include "goruntime/heap/ptrmap.h"
 
@@ -338,6 +339,26 @@ static struct gr_error *name_in_object(struct gr_answers *answers,
 				      label, link->off_bytes, ret);
 }
 
+/* Name the word at byte @p off of the variable of C at @p addr. */
+static struct gr_error *name_in_c_variable(struct gr_answers *answers,
+					   uint64_t addr, uint64_t off,
+					   struct gr_word_name *ret)
+{
+	struct gr_c_typed variable;
+	struct gr_error *err =
+		gr_stop_c_variable(answers->stop, addr, &variable);
+	bool is_typed = !err && variable.type != GR_TYPE_NONE &&
+			variable.addr == addr;
+
+	*ret = (struct gr_word_name){ .type = GR_TYPE_NONE,
+				      .kind = GR_WORD_NAMELESS };
+	if (err || (!is_typed && !off))
+		return err;
+	return gr_word_find_block_name(answers->stop->program->types,
+				       is_typed ? variable.type : GR_TYPE_NONE,
+				       off, ret);
+}
+
 struct gr_error *gr_link_name(struct gr_answers *answers,
 			      const struct gr_link *link, gr_vertex holder,
 			      struct gr_word_name *ret)
@@ -359,6 +380,9 @@ struct gr_error *gr_link_name(struct gr_answers *answers,
 			answers->stop->heap,
 			&answers->stop->roots.list.data[root->index],
 			link->off_bytes, ret);
+	if (root->source == GR_FROM_C && root->bytes)
+		return name_in_c_variable(answers, root->addr, link->off_bytes,
+					  ret);
 	*ret = (struct gr_word_name){ .type = GR_TYPE_NONE,
 				      .kind = GR_WORD_NAMELESS };
 	if (link->off_bytes && root->source != GR_FROM_C)

@@ -4,9 +4,12 @@
 
 #include "naming/memory_name.h"
 #include "scan/enter.h"
+#include "scan/native.h"
 
+#include "inferior/elf.h"
 #include "inferior/saved_target.h"
 
+#include "goruntime/layout/c_variable.h"
 #include "goruntime/layout/pclntab.h"
 #include "goruntime/layout/symbols.h"
 
@@ -109,6 +112,69 @@ static bool locate_data(struct gr_program *program, const struct gr_module *m,
 		return true;
 	}
 	return false;
+}
+
+/* The part of a file that has an address: "data" or "bss"; NULL: neither. */
+static const char *c_section(const struct gr_image *image, size_t module,
+			     uint64_t addr)
+{
+	const struct gr_elf *elf =
+		module == SIZE_MAX ? NULL : gr_image_elf(image, module);
+	uint64_t off = addr - (elf ? gr_image_bias(image, module) : 0);
+
+	for (size_t i = 0; elf && i < elf->phnum; i++) {
+		const Elf64_Phdr header = gr_elf_program_header(elf, i);
+
+		if (header.p_type == PT_LOAD && header.p_flags & PF_W &&
+		    off - header.p_vaddr < header.p_memsz)
+			return off - header.p_vaddr < header.p_filesz ? "data" :
+									"bss";
+	}
+	return NULL;
+}
+
+/* Describe a variable of C by the symbol that has the address, and its type by
+ * debug information. */
+static struct gr_error *find_c_variable(struct gr_stop *stop,
+					struct gr_located *at)
+{
+	struct gr_c_variable variable;
+	struct gr_c_typed typed;
+	struct gr_error *err =
+		gr_c_variable_find(&stop->program->rt, at->addr, &variable);
+
+	if (err || !variable.name)
+		return err;
+	at->base_addr = variable.addr;
+	at->bytes = variable.bytes;
+	at->name = variable.name;
+	err = gr_stop_c_variable(stop, at->addr, &typed);
+	if (!err && typed.addr == at->base_addr)
+		at->type = gr_memory_name(stop->program, typed.type);
+	return err;
+}
+
+/* Locate an address in data or bss that is not Go's. */
+static struct gr_error *locate_c_data(struct gr_stop *stop,
+				      struct gr_located *at, bool *ret)
+{
+	struct gr_arena *arena = stop->program->rt.arena;
+	size_t module = gr_image_module_at(stop->image, at->addr);
+	const char *section = c_section(stop->image, module, at->addr);
+
+	*ret = section;
+	if (!section)
+		return NULL;
+	const char *path = gr_image_module_name(stop->image, module);
+	const char *slash = strrchr(path, '/');
+	struct gr_error *err = find_c_variable(stop, at);
+	at->kind = GR_LOCATED_DATA;
+	at->section = section;
+	at->text = *at->name ? gr_arena_internf(arena, "%s: variable %s",
+						section, at->name) :
+			       gr_arena_internf(arena, "%s of %s", section,
+						slash ? slash + 1 : path);
+	return err;
 }
 
 static void locate_frame(struct gr_runtime *rt, const struct gr_goroutine *g,
@@ -281,6 +347,8 @@ struct gr_error *gr_stop_locate(struct gr_stop *stop, uint64_t addr,
 		is_found = locate_data(stop->program,
 				       &stop->program->rt.modules[i], ret);
 	if (!is_found)
+		err = locate_c_data(stop, ret, &is_found);
+	if (!err && !is_found)
 		err = locate_mapping(stop->heap, ret);
 	return err || (ret->text && ret->name) ? err : &gr_enomem;
 }

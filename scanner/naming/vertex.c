@@ -3,6 +3,7 @@
 
 #include "naming/memory_name.h"
 #include "scan/answers.h"
+#include "scan/native.h"
 
 #include <inttypes.h>
 
@@ -53,6 +54,30 @@ static void describe_listed(struct gr_stop *stop, const struct gr_root *root,
 	set_goroutine(&stop->sched, root->goroutine, info);
 }
 
+/* Describe data, stacks and other memory of C. A variable has a type if debug
+ * information tells it. */
+static struct gr_error *describe_c(struct gr_answers *answers,
+				   const struct gr_root_vertex *vertex,
+				   struct gr_vertex_info *info)
+{
+	const struct gr_c_root *root =
+		&answers->graph->c_roots.data[vertex->index];
+	struct gr_c_typed variable;
+
+	info->is_c = true;
+	info->kind = gr_c_root_kind_name(root->kind);
+	info->name = vertex->name;
+	info->addr = vertex->addr;
+	if (!vertex->bytes)
+		return NULL;
+	struct gr_error *err =
+		gr_stop_c_variable(answers->stop, vertex->addr, &variable);
+	if (!err && variable.addr == vertex->addr)
+		info->type =
+			gr_memory_name(answers->stop->program, variable.type);
+	return err;
+}
+
 /* Describe a word of an area. */
 static struct gr_error *describe_word(struct gr_stop *stop,
 				      const struct gr_root_vertex *vertex,
@@ -93,12 +118,7 @@ static struct gr_error *describe_root(struct gr_answers *answers,
 		set_goroutine(&stop->sched, vertex->index, info);
 		break;
 	case GR_FROM_C:
-		info->is_c = true;
-		info->kind = gr_c_root_kind_name(
-			hg->c_roots.data[vertex->index].kind);
-		info->name = vertex->name;
-		info->addr = vertex->addr;
-		break;
+		return describe_c(answers, vertex, info);
 	case GR_FROM_C_REGISTERS:
 		info->is_c = true;
 		info->kind = gr_root_kind_name(GR_ROOT_REGISTER);
@@ -217,6 +237,20 @@ static bool is_region_at(const struct gr_root *root,
 		       place->addr - root->addr < root->bytes;
 }
 
+/* A variable of C is the whole place, or has it. */
+static bool is_c_root_at(const struct gr_stop *stop,
+			 const struct gr_root_vertex *vertex,
+			 const struct gr_place *place)
+{
+	uint64_t off = place->addr - vertex->addr;
+
+	if (!place->is_variable)
+		return vertex->bytes ? off < vertex->bytes : !off;
+	return vertex->bytes && !off && place->type != GR_TYPE_NONE &&
+	       gr_types_get(stop->program->types, place->type)->size_bytes ==
+		       vertex->bytes;
+}
+
 static bool is_root_at(const struct gr_stop *stop,
 		       const struct gr_root_vertex *vertex,
 		       const struct gr_place *place)
@@ -225,8 +259,9 @@ static bool is_root_at(const struct gr_stop *stop,
 	case GR_FROM_LIST:
 		return is_region_at(&stop->roots.list.data[vertex->index],
 				    place);
-	case GR_FROM_AREA:
 	case GR_FROM_C:
+		return is_c_root_at(stop, vertex, place);
+	case GR_FROM_AREA:
 		return !place->is_variable && vertex->addr == place->addr;
 	case GR_FROM_SCHEDULER:
 	case GR_FROM_C_REGISTERS:

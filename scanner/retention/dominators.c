@@ -2,6 +2,7 @@
 /* The dominator tree, for people. */
 #include "retention/dominators.h"
 
+#include "goruntime/types/c_types.h"
 #include "graph/sets.h"
 #include "naming/memory_name.h"
 #include "naming/vertex.h"
@@ -18,8 +19,29 @@ void gr_dominators_destroy(struct gr_dominators *dominators)
 }
 GR_DEFINE_CLEANUP(dominators, struct gr_dominators, gr_dominators_destroy)
 
-/* Is the place several values inside of a package variable? Then no vertex is
- * just what they refer to. */
+/* Is the place a whole variable that debug information tells? */
+static bool is_whole(const struct gr_runtime *rt, const struct gr_place *place,
+		     const struct gr_type *type)
+{
+	for (size_t i = 0; i < rt->nmodules; i++) {
+		const struct gr_module *m = &rt->modules[i];
+		const struct gr_c_file file = { m->dwarf, i };
+		const struct gr_dwarf_variable *variable =
+			m->dwarf ? gr_c_file_variable(&file,
+						      place->addr - m->bias) :
+				   NULL;
+		size_t unused;
+
+		if (variable && variable->addr == place->addr - m->bias &&
+		    gr_dwarf_types(m->dwarf, &unused)[variable->type]
+				    .size_bytes == type->size_bytes)
+			return true;
+	}
+	return false;
+}
+
+/* Is the place several values inside of a variable? Then no vertex is just what
+ * they refer to. */
 static bool is_part(const struct gr_stop *stop, const struct gr_place *place)
 {
 	if (place->type == GR_TYPE_NONE)
@@ -33,10 +55,10 @@ static bool is_part(const struct gr_stop *stop, const struct gr_place *place)
 		if (root->addr == place->addr && root->type == place->type)
 			return false;
 	}
-	return true;
+	return !is_whole(&stop->program->rt, place, type);
 }
 
-/* A package variable that keeps nothing alive is no vertex. */
+/* A variable that keeps nothing alive is no vertex. */
 static struct gr_error *describe_place(struct gr_answers *answers,
 				       const struct gr_place *place,
 				       gr_vertex vertex,

@@ -31,7 +31,7 @@ struct words {
 static struct gr_error *note_word(struct words *w, uint64_t addr,
 				  uint64_t named)
 {
-	const char *unused;
+	struct gr_c_variable unused;
 
 	gr_recorder_add(w->rt->recorder, addr, GR_WORD_BYTES);
 	// The symbols of variables that are named are saved, too.

@@ -2,6 +2,7 @@
 /* The debug information of libraries of C, for the types of their variables. */
 #include <sys/stat.h>
 
+#include "goruntime/types/c_types.h"
 #include "savedfile/saved.h"
 #include "scan/native.h"
 #include "scan/scan.h"
@@ -95,4 +96,27 @@ struct gr_error *gr_stop_c_types(struct gr_stop *stop, size_t module,
 	program->is_c_asked[module] = !err;
 	*ret = program->dwarfs[module];
 	return err;
+}
+
+struct gr_error *gr_stop_c_variable(struct gr_stop *stop, uint64_t addr,
+				    struct gr_c_typed *ret)
+{
+	struct gr_c_file file = { .module = gr_image_module_at(stop->image,
+							       addr) };
+	struct gr_types *types = stop->program->types;
+	struct gr_error *err = gr_stop_c_types(stop, file.module, &file.dwarf);
+
+	*ret = (struct gr_c_typed){ 0, GR_TYPE_NONE };
+	if (err || !file.dwarf)
+		return err;
+	uint64_t bias = gr_image_bias(stop->image, file.module);
+	const struct gr_dwarf_variable *variable =
+		gr_c_file_variable(&file, addr - bias);
+	if (!variable)
+		return NULL;
+	ret->addr = variable->addr + bias;
+	err = gr_types_from_c(types, &file, variable->type, &ret->type);
+	return err || ret->type == GR_TYPE_NONE ?
+		       err :
+		       gr_types_fill_c(types, ret->type);
 }

@@ -3,6 +3,7 @@
 #ifndef GR_SCAN_NATIVE_H
 #define GR_SCAN_NATIVE_H
 
+#include "goruntime/types/types.h"
 #include "native/c_roots.h"
 
 struct gr_stop;
@@ -38,5 +39,15 @@ struct gr_error *gr_stop_note_motion(struct gr_stop *stop) GR_MUST_CHECK;
  */
 struct gr_error *gr_stop_c_types(struct gr_stop *stop, size_t module,
 				 const struct gr_dwarf **ret) GR_MUST_CHECK;
+
+/** A variable of C, as debug information tells it. */
+struct gr_c_typed {
+	uint64_t addr;
+	gr_type_id type; /**< With its parts; GR_TYPE_NONE: nothing is known. */
+};
+
+/** Find the variable of C that has the byte at @p addr. */
+struct gr_error *gr_stop_c_variable(struct gr_stop *stop, uint64_t addr,
+				    struct gr_c_typed *ret) GR_MUST_CHECK;
 
 #endif /* GR_SCAN_NATIVE_H */

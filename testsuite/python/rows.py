@@ -146,8 +146,12 @@ class Maker:
             type="main.Outer",
             addr=0x55AA00,
             bytes=1064,
-            held=tuple(self.goref.Held(*row) for row in held),
+            held=tuple(self.held_by(*row) for row in held),
         )
+
+    def held_by(self, name, type, addr, base_addr, bytes, is_c=False):
+        """A pointer in a variable, and the object that it leads to."""
+        return self.goref.Held(name, type, addr, base_addr, bytes, is_c)
 
     def held(self, **fields):
         """The answer on an object that a variable holds."""

@@ -133,6 +133,28 @@ It points to:
     assert json.loads(why_json([report(why)]))["variable"] is None
 
 
+def test_variable_of_c(make):
+    why = make.why(addr=0x5DE860, description="bss: variable blocks")
+    held = [("blocks[0]", "*void", 0x2AFF5070, 0x2AFF5070, 32, True)]
+    variable = make.variable(held, name="blocks", type="[1]*void")
+    asked = report(why, variable=variable, freed=(32, 32), is_holder=True)
+    assert asked.lines()[1:] == [
+        "Without it, 32 B (all in C) would be freed.",
+        "It points to:",
+        "  blocks[0]  *void  0x2aff5070  32 bytes in C",
+    ]
+    [row] = json.loads(why_json([asked]))["variable"]["holds"]
+    assert row["kind"] == "c"
+    # Words that are no pointers hold blocks, too.
+    words = report(
+        why, variable=make.variable(), freed=(0, 0), is_holder=True
+    )
+    assert words.lines()[1:] == [
+        "Without it, 0 B would be freed.",
+        "It has no pointers, but words that lead to C.",
+    ]
+
+
 def test_nowhere_is_not_certain_where_spans_may_be_lost(make):
     why = make.why(addr=0x10, description="memory outside the Go heap")
     assert report(why).text() == "0x10: memory outside the Go heap\n"

@@ -95,24 +95,28 @@ static void teardown(struct fixture *f)
 /* The names of some variables, from the first byte to the last. */
 static void check_names(struct fixture *f)
 {
-	const char *name;
+	struct gr_c_variable found;
 
 	polls_set(&f->polls, &f->rt, 0);
 	for (unsigned int i = 1; i < NSYMBOLS; i += 97) {
 		char want[NAME_BYTES];
 
 		snprintf(want, sizeof(want), "v%u", i);
-		assert_null(gr_c_variable_find(&f->rt, addr_of(i), &name));
-		assert_string_equal(name, want);
+		assert_null(gr_c_variable_find(&f->rt, addr_of(i), &found));
+		assert_string_equal(found.name, want);
+		assert_int_equal(found.addr, addr_of(i));
+		assert_int_equal(found.bytes, VARIABLE_BYTES);
 		assert_null(gr_c_variable_find(
-			&f->rt, addr_of(i) + VARIABLE_BYTES - 1, &name));
-		assert_string_equal(name, want);
+			&f->rt, addr_of(i) + VARIABLE_BYTES - 1, &found));
+		assert_string_equal(found.name, want);
+		assert_int_equal(found.addr, addr_of(i));
+		assert_int_equal(found.bytes, VARIABLE_BYTES);
 		assert_null(gr_c_variable_find(
-			&f->rt, addr_of(i) + VARIABLE_BYTES, &name));
-		assert_null(name);
+			&f->rt, addr_of(i) + VARIABLE_BYTES, &found));
+		assert_null(found.name);
 	}
-	assert_null(gr_c_variable_find(&f->rt, FIRST - 1, &name));
-	assert_null(name);
+	assert_null(gr_c_variable_find(&f->rt, FIRST - 1, &found));
+	assert_null(found.name);
 }
 
 TEST_F(names)
@@ -123,7 +127,7 @@ TEST_F(names)
 /* The next question has all names, wherever the one before was ended. */
 TEST_F(ended)
 {
-	const char *name;
+	struct gr_c_variable found;
 
 	check_names(f);
 	uint64_t all = f->polls.seen;
@@ -132,7 +136,7 @@ TEST_F(ended)
 		gr_c_variables_deinit(&f->rt.c_variables);
 		polls_set(&f->polls, &f->rt, last);
 		struct gr_error *err =
-			gr_c_variable_find(&f->rt, addr_of(5), &name);
+			gr_c_variable_find(&f->rt, addr_of(5), &found);
 		polls_check_ended(&f->polls, err);
 		check_names(f);
 	}

@@ -10,8 +10,11 @@
 
 #include "goruntime/layout/symbols.h"
 #include "goruntime/types/types_internal.h"
+#include "inferior/elf.h"
+#include "scan/native.h"
 
 #include "dwarf_tables.h"
+#include "elf_builder.h"
 #include "heap_builder.h"
 #include "stack_builder.h"
 
@@ -37,6 +40,8 @@ enum {
 };
 #define SIGNAL_LO UINT64_C(0x7f0000000000)
 #define LIBRARY UINT64_C(0x7f1000000000)
+#define C_DATA (LIBRARY + LIBRARY_BYTES)
+#define C_BSS (C_DATA + SECTION_BYTES)
 #define ANONYMOUS UINT64_C(0x7f2000000000)
 #define SYSTEM_LO UINT64_C(0x7f3000000000)
 #define FREE_HEAP (HEAP + 100 * PAGE)
@@ -53,6 +58,8 @@ struct world {
 	struct gr_stop stop;
 	uint64_t m;
 	uint64_t sps[3];
+	struct elf_builder file;
+	struct gr_elf elf;
 };
 static struct world *world;
 
@@ -85,6 +92,15 @@ struct gr_error *gr_scan_enter(struct gr_scan *scan,
 	(void)guard;
 	(void)ret;
 	abort();
+}
+
+/* In place of the one that reads debug information: there is none of C. */
+struct gr_error *gr_stop_c_variable(struct gr_stop *stop, uint64_t addr,
+				    struct gr_c_typed *ret)
+{
+	(void)stop;
+	*ret = (struct gr_c_typed){ addr, GR_TYPE_NONE };
+	return NULL;
 }
 
 // ------------------------------------------------------------------ a world
@@ -163,6 +179,20 @@ static void make_sections(struct world *w)
 	w->program.rt.nsymbols = 1;
 }
 
+/* A library with data and bss, and no symbols. */
+static void make_library(struct world *w)
+{
+	struct elf_builder *b = &w->file;
+
+	builder_init(b, ET_DYN);
+	builder_load(b, C_DATA, SECTION_BYTES, PF_R | PF_W, 0)->p_memsz =
+		2 * SECTION_BYTES;
+	builder_finish(b);
+	assert_null(gr_elf_parse("F", (struct gr_bytes){ b->file, b->bytes },
+				 &w->elf));
+	w->stack->image.elf = &w->elf;
+}
+
 /* A goroutine with three frames, a system stack, a thread's signal stack. */
 static void make_stacks(struct world *w)
 {
@@ -217,6 +247,7 @@ static struct world *make_world(void)
 	stop->sched.ms = &world->m;
 	stop->sched.nms = 1;
 	make_sections(world);
+	make_library(world);
 	return world;
 }
 
@@ -376,6 +407,16 @@ static const struct place places[] = {
 	  { .kind = GR_LOCATED_MAPPED_FILE,
 	    .name = "/lib/libc.so.6",
 	    .text = "mapped from /lib/libc.so.6" },
+	  0 },
+	{ "data of a library",
+	  C_DATA,
+	  C_DATA + SECTION_BYTES,
+	  { .kind = GR_LOCATED_DATA, .section = "data", .text = "data of " },
+	  0 },
+	{ "bss of a library",
+	  C_BSS,
+	  C_BSS + SECTION_BYTES,
+	  { .kind = GR_LOCATED_DATA, .section = "bss", .text = "bss of " },
 	  0 },
 	{ "memory of no file",
 	  ANONYMOUS,

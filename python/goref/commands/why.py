@@ -67,14 +67,16 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
     """The answer about one expression."""
     asked, held, variable = _why(scan, text, options)
     holders, not_known = _holders(scan, held, options)
-    vertices, freed = {}, None
+    vertices, freed, is_holder = {}, None, False
     block = None if held.is_object or variable else _block(scan, held.addr)
     if block:
         holders = _block_holders(scan, block, options)
     elif holders:
         vertices = _vertices(scan, held)
     elif variable:
-        freed = _freed(scan, evaluate.place(scan, text))
+        freed, is_holder = _freed(scan, evaluate.place(scan, text))
+        if variable.held and not is_holder:
+            freed = None  # a part of one has no size of its own
     return WhyReport(
         tool_version=native.load().VERSION,
         partial=partial.reasons(scan.info(), held),
@@ -85,6 +87,7 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
         not_known=not_known,
         vertices=vertices,
         freed=freed,
+        is_holder=is_holder,
         shows_paths=options.paths is not None,
         shows_roots=options.all_roots,
         exclude_weak=options.exclude_weak,
@@ -170,17 +173,19 @@ def _vertices(scan: Scan, held: Why) -> dict[int, Vertex]:
     return found
 
 
-def _freed(scan: Scan, place: evaluate.Place) -> tuple[int, int] | None:
+def _freed(
+    scan: Scan, place: evaluate.Place
+) -> tuple[tuple[int, int] | None, bool]:
     """The bytes that a variable alone keeps alive, and the part of them in C;
-    None: there is no memory to know that."""
+    None: there is no memory to know that. And whether it leads to objects."""
     try:
         number = scan.find(place)
         if number is None:
-            return 0, 0
+            return (0, 0), False
         vertex = scan.vertex(number, True)
-        return vertex.retained_bytes, vertex.retained_c_bytes
+        return (vertex.retained_bytes, vertex.retained_c_bytes), True
     except (native.load().MemoryLimitError, MemoryError):
-        return None
+        return None, False
 
 
 _MAX_HELD = 20

@@ -137,11 +137,12 @@ def _pieces(paths: Sequence[Path]) -> list[list[list[str]]]:
 def _hop_row(hop: PathHop, number: int) -> list[str]:
     vertex = hop.vertex
     arrow = "~>" if hop.is_conservative else "->"
+    is_memory = vertex.kind == "object"
     return [
         f"{arrow if number else '  '} {hop.name}".rstrip(),
         "" if vertex.addr is None else f"{vertex.addr:#x}",
-        vertex.type or ("C block" if vertex.is_c else ""),
-        human_bytes(vertex.bytes) if vertex.kind == "object" else "",
+        vertex.type or ("C block" if vertex.is_c and is_memory else ""),
+        human_bytes(vertex.bytes) if is_memory else "",
         retains(vertex),
     ]
 

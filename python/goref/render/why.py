@@ -43,7 +43,8 @@ class WhyReport(Report):
     not_known: why that is not known.
     vertices: hops of the chain by address, for their sizes.
     freed: the bytes that nothing would hold without the variable, and the
-    part of them in C.
+    part of them in C. None: it is not known, or it is a part of a variable.
+    is_holder: words of the variable lead to objects, or to blocks of C.
     stack: the calls that allocated it; None: not sampled.
     block: the block of C at the address, if it is in one."""
 
@@ -54,6 +55,7 @@ class WhyReport(Report):
     not_known: str = ""
     vertices: Mapping[int, Vertex] = {}
     freed: tuple[int, int] | None = None
+    is_holder: bool = False
     shows_paths: bool = False
     shows_roots: bool = False
     exclude_weak: bool = False
@@ -112,11 +114,13 @@ class WhyReport(Report):
             f"{variable.name}: {variable.type}, {variable.bytes:,} bytes "
             f"at {variable.addr:#x}" + (f" ({section})" if section else ""),
         ]
-        if not variable.held:
+        if not variable.held and not self.is_holder:
             return [*lines, "It points to no object of the heap."]
         if self.freed is not None:
             freed = without(*self.freed, of_holders.exact_bytes)
             lines.append(title(f"Without it, {freed}."))
+        if not variable.held:
+            return [*lines, "It has no pointers, but words that lead to C."]
         lines.append("It points to:")
         lines += table(
             [_held_row(held) for held in variable.held], left=[0, 1, 2, 3]
@@ -298,6 +302,7 @@ def _held_row(held: Held) -> list[str]:
         held.type,
         f"{held.addr:#x}",
         f"{held.bytes:,} bytes"
+        + (" in C" if held.is_c else "")
         + (f" at {held.base_addr:#x} + {offset}" if offset else ""),
     ]
 
@@ -309,6 +314,7 @@ def _held_document(held: Held) -> Document:
         "address": f"{held.addr:#x}",
         "base": f"{held.base_addr:#x}",
         "bytes": held.bytes,
+        "kind": "c" if held.is_c else "go",
     }
 
 

@@ -144,20 +144,21 @@ struct gr_error *gr_c_symbol_find(struct gr_runtime *rt, size_t module,
 }
 
 struct gr_error *gr_c_variable_find(struct gr_runtime *rt, uint64_t addr,
-				    const char **ret)
+				    struct gr_c_variable *ret)
 {
 	size_t module = gr_image_module_at(rt->image, addr);
 	struct gr_symbol symbol;
 	struct gr_error *err = gr_c_symbol_find(rt, module, addr, &symbol);
 
-	*ret = NULL;
+	*ret = (struct gr_c_variable){ NULL, symbol.addr, symbol.bytes };
 	if (err || !symbol.name)
 		return err;
-	*ret = module ? gr_arena_internf(rt->arena, "%s in %s", symbol.name,
-					 file_name(rt, module)) :
-			gr_arena_intern(rt->arena, symbol.name,
-					strlen(symbol.name));
+	ret->name = module ?
+			    gr_arena_internf(rt->arena, "%s in %s", symbol.name,
+					     file_name(rt, module)) :
+			    gr_arena_intern(rt->arena, symbol.name,
+					    strlen(symbol.name));
 	symbol.name =
 		gr_arena_intern(rt->arena, symbol.name, strlen(symbol.name));
-	return *ret && symbol.name ? keep(rt, symbol) : &gr_enomem;
+	return ret->name && symbol.name ? keep(rt, symbol) : &gr_enomem;
 }

@@ -6,13 +6,17 @@
 #include "goruntime/layout/runtime.h"
 #include "goruntime/layout/symbols.h"
 
-/**
- * The name of the variable that holds @p addr: `cache`, or `cache in
- * libfoo.so.1` if it is a library's. It is interned in rt->arena. *@p ret is
- * NULL if no symbol tells one. The symbols of a file are sorted once.
- */
+/** A variable: [addr, addr + bytes) at run time. */
+struct gr_c_variable {
+	/** `cache`, or `cache in libfoo.so.1` if it is a library's; interned in
+	 * rt->arena. NULL: no symbol tells it. */
+	const char *name;
+	uint64_t addr, bytes;
+};
+
+/** Find the variable that holds @p addr. The symbols of a file are sorted once. */
 struct gr_error *gr_c_variable_find(struct gr_runtime *rt, uint64_t addr,
-				    const char **ret) GR_MUST_CHECK;
+				    struct gr_c_variable *ret) GR_MUST_CHECK;
 
 /**
  * The symbol of the variable that holds @p addr in module @p module of the image
