@@ -916,8 +916,11 @@ class Vertex(NamedTuple):  # gr_vertex_info
     """The size of an object's memory; else 0."""
     is_c: bool
     """It is a block of C, or what holds one in C code."""
+    is_leaked: bool
+    """It is a block of C that nothing holds."""
     retained_bytes: int
-    """The bytes that only this vertex keeps alive, itself included."""
+    """The bytes that only this vertex keeps alive, itself included; 0 if it is
+    leaked."""
     retained_c_bytes: int
     """The part of them in blocks of C."""
     goroutine_id: int | None
@@ -1879,7 +1882,8 @@ class ObjectInfo(NamedTuple):  # gr_object_info
     """addr - base_addr"""
     type: str | None
     type_source: str | None
-    """How the type is known: "its malloc header"."""
+    """How the type is known: "its malloc header"; None for a block of C of
+    unknown type."""
     type_bytes: int | None
     """Size of a value of the type, if there is one in the object."""
     slot_addr: _Addr
@@ -1895,6 +1899,11 @@ class ObjectInfo(NamedTuple):  # gr_object_info
     """Size class << 1 | noscan, as in runtime/mheap.go."""
     header_bytes: int
     is_reachable: bool
+    has_leaked_referrers: bool
+    """It is a block of C that nothing reaches, and others of these lead to
+    it."""
+    missing_bytes: int
+    """Memory that may hold pointers to such a block, and is not at hand."""
     is_unswept: bool
     """The collector has not swept its span yet: it may be dead."""
     is_fresh: bool
@@ -1910,7 +1919,8 @@ class ObjectInfo(NamedTuple):  # gr_object_info
     references: References
     """The references from it."""
     referrers: References
-    """The references to it, from reachable objects and roots."""
+    """The references to it, from reachable objects and roots; to a leaked
+    block, from other leaked blocks."""
     gaps: Gaps
     """The gaps of the target and of the walk."""
 
@@ -2667,8 +2677,9 @@ class Scan:
         """The bytes of an object. Error: the file has no values."""
     def find(self, place: tuple[str, int, int, bool, int]) -> int | None:
         """The vertex of a place: a variable's root, or an object."""
-    def dominator(self, vertex: int) -> int:
-        """The immediate dominator. The top is its own."""
+    def dominator(self, vertex: int) -> int | None:
+        """The immediate dominator. The top is its own; a block of C that
+        nothing holds has none."""
     def retained(self, vertices: Sequence[int]) -> tuple[int, int]:
         """Bytes that vertices keep alive together, C memory included, and the
         part of them in blocks of C."""

@@ -300,8 +300,9 @@ class Heap:
         return ledger
 
     def object(self, where: SupportsInt) -> Object | None:
-        """The object with an address, which may be that of any of its bytes.
-        None: the address is in no object, or in garbage."""
+        """The object with an address, which may be that of any of its bytes;
+        a block of C may be leaked. None: the address is in no object, or in
+        garbage of Go."""
         place = ("", int(where), evaluate.NO_TYPE, False, 0)
         found = self._asked().find(place)
         made = None if found is None else self._make(found)

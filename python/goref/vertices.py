@@ -59,6 +59,10 @@ class Vertex:
         """The bytes that only this keeps alive in blocks of C."""
         return self.heap._scan().vertex(self._vertex, True).retained_c_bytes
 
+    def _dominator(self) -> Object | Root | Goroutine | None:
+        found = self.heap._scan().dominator(self._vertex)
+        return None if found is None else self.heap._make(found)
+
     def references(self) -> Iterator[Reference]:
         """The references from here. If two words point to one object, there
         are two references."""
@@ -68,7 +72,7 @@ class Vertex:
 
 
 class Object(Vertex):
-    """An object of the heap, or a block of C that something holds."""
+    """An object of the heap, or a block of C."""
 
     __slots__ = ()
 
@@ -86,6 +90,12 @@ class Object(Vertex):
     def kind(self) -> str:
         """`go`, or `c` for a block of C."""
         return "c" if self._row().is_c else "go"
+
+    @property
+    def is_leaked(self) -> bool:
+        """True for a block of C that nothing holds, or only other leaked
+        blocks. It has no dominator and no paths, and retains nothing."""
+        return self._row().is_leaked
 
     @property
     def type(self) -> str | None:
@@ -112,10 +122,9 @@ class Object(Vertex):
     @property
     def dominator(self) -> Object | Root | Goroutine | None:
         """Its immediate dominator: the last object, root or goroutine before
-        it that is on all paths to it. None: several groups of roots hold
-        it."""
-        found = self.heap._scan().dominator(self._vertex)
-        return self.heap._make(found)
+        it that is on all paths to it. None: several groups of roots hold it,
+        or it is leaked."""
+        return self._dominator()
 
     def paths(self, k: int = 1) -> Iterator[list[Root | Object]]:
         """The k shortest chains of references from distinct roots. Each chain
@@ -157,8 +166,7 @@ class Root(Vertex):
     @property
     def goroutine(self) -> Goroutine | None:
         """The goroutine whose stack has the root; None: it is on no stack."""
-        found = self.heap._scan().dominator(self._vertex)
-        made = self.heap._make(found)
+        made = self._dominator()
         return made if isinstance(made, Goroutine) else None
 
     def __repr__(self) -> str:

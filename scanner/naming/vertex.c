@@ -30,6 +30,9 @@ static void describe_object(struct gr_answers *answers,
 	info->type = gr_memory_name(answers->stop->program,
 				    objects->type[info->vertex]);
 	info->is_c = gr_vertex_is_block(answers->graph->graph, info->vertex);
+	info->is_leaked =
+		info->is_c && answers->graph->graph->parent &&
+		!gr_graph_is_reached(answers->graph->graph, info->vertex);
 	info->name = *info->type ? info->type :
 		     info->is_c	 ? GR_BLOCK_NAME :
 				   "object of unknown type";

@@ -38,6 +38,7 @@ struct gr_vertex_info {
 	uint64_t addr;	  /**< An object's or a variable's; else 0. */
 	uint64_t bytes;	  /**< An object's memory; else 0. */
 	bool is_c;	  /**< A block of C, or a root of C. */
+	bool is_leaked;	  /**< A block of C that nothing reaches. */
 	/** Only this vertex keeps these alive, itself included; and the part of
 	 * them in blocks of C. */
 	uint64_t retained_bytes, retained_c_bytes;
@@ -60,7 +61,8 @@ struct gr_error *gr_vertex_describe(struct gr_answers *answers, uint32_t vertex,
  * is its root. Any other place is the object that it points to, as for `why',
  * or, if it points to none, the object that it lies in, or the root.
  *
- * @param[out] ret UINT32_MAX: there is no such vertex, or it is garbage.
+ * @param[out] ret UINT32_MAX: there is no such vertex, or it is garbage of Go.
+ *	Nothing may hold it if it is a block of C: gr_graph_is_reached().
  */
 void gr_vertex_find(struct gr_answers *answers, const struct gr_place *place,
 		    uint32_t *ret);

@@ -58,14 +58,23 @@ static bool is_part(const struct gr_stop *stop, const struct gr_place *place)
 	return !is_whole(&stop->program->rt, place, type);
 }
 
-/* A variable that keeps nothing alive is no vertex. */
+/* A variable that keeps nothing alive is no vertex. A block of C that nothing
+ * holds is one, but no part of the tree. */
 static struct gr_error *describe_place(struct gr_answers *answers,
 				       const struct gr_place *place,
 				       gr_vertex vertex,
 				       struct gr_dominator *ret)
 {
-	if (vertex != GR_VERTEX_NONE)
+	const struct gr_graph *g = answers->graph->graph;
+
+	if (vertex != GR_VERTEX_NONE && gr_graph_is_reached(g, vertex))
 		return gr_dominator_describe(answers, vertex, ret);
+	if (vertex != GR_VERTEX_NONE)
+		return gr_error_format(GR_ERROR_NOT_FOUND,
+				       "%s is in a block of C that is not "
+				       "reached: nothing that could be read "
+				       "holds it",
+				       place->name);
 	if (place->is_variable && is_part(answers->stop, place))
 		return gr_error_format(GR_ERROR_NOT_FOUND,
 				       "%s has several fields or elements: ask "

@@ -72,7 +72,8 @@ struct gr_error *gr_scan_neighbour(struct gr_scan *scan, uint32_t vertex,
 				   enum gr_neighbours which, uint32_t i,
 				   uint32_t *ret) GR_MUST_CHECK;
 
-/** The immediate dominator; the top is its own. */
+/** The immediate dominator; the top is its own; UINT32_MAX: nothing holds the
+ * vertex, which is a block of C. */
 struct gr_error *gr_view_dominator(struct gr_scan *scan, uint32_t vertex,
 				   uint32_t *ret) GR_MUST_CHECK;
 

@@ -125,6 +125,15 @@ static struct gr_error *find_specials(struct gr_stop *stop, uint64_t base_addr,
 	return NULL;
 }
 
+/* Does a block lead to this one? A pointer of its own does not count. */
+static bool has_referrer(const struct gr_graph *g, gr_vertex v)
+{
+	uint32_t first = g->rfirst[v], end = g->rfirst[v + 1];
+
+	// The sources rise.
+	return first < end && (g->from[first] != v || g->from[end - 1] != v);
+}
+
 /* Fill in what only the graph knows. @p obj is GR_OBJ_NONE for a block of C. */
 static struct gr_error *describe_vertex(struct gr_answers *answers, gr_obj obj,
 					const struct gr_object_options *options,
@@ -139,12 +148,14 @@ static struct gr_error *describe_vertex(struct gr_answers *answers, gr_obj obj,
 	gr_vertex v = obj == GR_OBJ_NONE ?
 			      gr_objects_find(g->objects, info->base_addr) :
 			      gr_object_vertex(g->objects, obj);
-	if (v == GR_VERTEX_NONE || !gr_graph_is_reached(g, v))
+	if (v == GR_VERTEX_NONE)
 		return NULL;
-	info->is_reachable = true;
+	info->is_reachable = gr_graph_is_reached(g, v);
 	info->retained_bytes = g->retained[v];
 	info->retained_c_bytes = gr_graph_retained_second(g, v);
-	err = gr_vertex_describe(answers, g->idom[v], &info->dominator);
+	info->has_leaked_referrers = !info->is_reachable && has_referrer(g, v);
+	if (info->is_reachable)
+		err = gr_vertex_describe(answers, g->idom[v], &info->dominator);
 	if (!err)
 		err = gr_references_read(answers, v, options->max_references,
 					 options->group_references,
@@ -196,11 +207,12 @@ static struct gr_error *describe_block(struct gr_answers *answers,
 	info->gaps = answers->graph_gaps;
 	if (err)
 		return err;
+	if (!info->is_reachable)
+		info->missing_bytes = native->missing_bytes;
 	const struct gr_objects *objects = answers->graph->graph->objects;
 	uint32_t label = objects->type[gr_block_vertex(objects, block)];
-	info->type_source = type_source_name(label == GR_TYPE_NONE ?
-						     GR_TYPE_FROM_UNKNOWN :
-						     GR_TYPE_FROM_POINTER);
+	if (label != GR_TYPE_NONE)
+		info->type_source = type_source_name(GR_TYPE_FROM_POINTER);
 	info->type = gr_memory_name(answers->stop->program, label);
 	return NULL;
 }

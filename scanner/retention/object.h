@@ -69,9 +69,9 @@ struct gr_object_info {
 	const char *description; /**< If it is none: "free slot". */
 	/** The memory of the object, without its malloc header. */
 	uint64_t base_addr, bytes;
-	uint64_t offset;  /**< addr - base_addr */
-	const char *type; /**< As gr_why.type. */
-	const char *type_source;
+	uint64_t offset;	 /**< addr - base_addr */
+	const char *type;	 /**< As gr_why.type. */
+	const char *type_source; /**< "" for a block of unknown type. */
 	uint64_t type_bytes; /**< Size of a value of the type; 0: unknown. */
 
 	uint64_t slot_addr, slot_bytes;
@@ -81,6 +81,10 @@ struct gr_object_info {
 	uint32_t header_bytes;
 
 	bool is_reachable;
+	/** If nothing reaches a block of C: do other such blocks lead to it?
+	 * And the bytes that may hold pointers to it, and are not at hand. */
+	bool has_leaked_referrers;
+	uint64_t missing_bytes;
 	bool is_unswept; /**< Its span has not been swept in this cycle. */
 	bool is_fresh;	 /**< Allocated last: it may not be initialised. */
 	struct gr_special *specials;
@@ -89,6 +93,7 @@ struct gr_object_info {
 	/* Only reachable objects have these. */
 	uint64_t retained_bytes, retained_c_bytes;
 	struct gr_vertex_info dominator;
+	/** Leaked blocks have these, too; their referrers are leaked blocks. */
 	struct gr_references references, referrers;
 	struct gr_gaps gaps;
 };

@@ -193,6 +193,13 @@ static struct gr_error *read_source(struct reading *r, gr_vertex from,
 	return err;
 }
 
+/* Is a source of an edge to @p v one of its referrers? Garbage refers to nothing,
+ * but only leaked blocks lead to a block that is leaked. */
+static bool is_referrer(const struct gr_graph *g, gr_vertex from, gr_vertex v)
+{
+	return gr_graph_is_reached(g, from) || !gr_graph_is_reached(g, v);
+}
+
 /* All sources of references to the object; each has all of its own. */
 static struct gr_error *read_sources(struct reading *r)
 {
@@ -205,7 +212,7 @@ static struct gr_error *read_sources(struct reading *r)
 	     (r->grouper || r->list.size < r->max);
 	     e++) {
 		gr_vertex from = g->from[e];
-		if (from != last && gr_graph_is_reached(g, from))
+		if (from != last && is_referrer(g, from, r->v))
 			err = read_source(r, from, r->v);
 		last = from;
 	}
@@ -279,6 +286,6 @@ struct gr_error *gr_referrers_read(struct gr_answers *answers, gr_vertex v,
 	const struct gr_graph *g = answers->graph->graph;
 
 	for (uint32_t e = g->rfirst[v]; e < g->rfirst[v + 1]; e++)
-		ret->total += gr_graph_is_reached(g, g->from[e]);
+		ret->total += is_referrer(g, g->from[e], v);
 	return read_direction(answers, v, true, max, group, ret);
 }

@@ -83,6 +83,37 @@ def test_neighbours_hold_c(make):
     assert (block["retained_bytes"], block["retained_c_bytes"]) == (0, 96)
 
 
+def leaked(make, **fields):
+    fields = {"is_c": True, "type": None, "offset": 0, **fields}
+    return make.object_info(
+        is_reachable=False, dominator=None, specials=(), retained_bytes=0,
+        **fields,
+    )  # fmt: skip
+
+
+def test_leaked_block(make):
+    """Its neighbours are leaked, too: none of them retains anything."""
+    row = make.vertex(name="C block", type=None, is_c=True, is_leaked=True)
+    info = leaked(
+        make,
+        has_leaked_referrers=True,
+        referrers=make.references(1, [(row, "+0x0")]),
+    )
+    assert report(info).lines()[1:] == [
+        "  state  only leaked blocks lead to it: leaked",
+        "no references",
+        "1 referrer:",
+        "  +0x0  0xc000012380  C block  64 B  leaked",
+    ]
+    [found] = report(info).document()["referrers"]
+    assert found["retained_bytes"] is found["retained_c_bytes"] is None
+    lines = report(leaked(make)).lines()
+    assert lines[1] == "  state  nothing holds it: leaked"
+    for fields in {}, {"has_leaked_referrers": True}:
+        lines = report(leaked(make, **fields), LOST).lines()
+        assert lines[1] == "  state  not reached from what could be read"
+
+
 def test_groups(make):
     groups = [
         make.goref.ReferenceGroup(

@@ -81,6 +81,26 @@ def test_garbage(make):
     ]
 
 
+def test_leaked_block(make):
+    """Nothing holds it, or only blocks that nothing holds."""
+    block = make.object_info(is_c=True, type=None, is_reachable=False)
+    for fields, words in (
+        ({}, "nothing holds it: leaked"),
+        (
+            {"has_leaked_referrers": True},
+            "only leaked blocks lead to it: leaked (`object' lists them)",
+        ),
+    ):
+        asked = {"block": block._replace(**fields)}
+        why = make.why(addr=0xC000012348)
+        assert report(why, **asked).lines() == [
+            "0xc000012348: C block, 56 bytes at 0xc000012340",
+            words,
+        ]
+        lines = report(why, LOST, **asked).lines()
+        assert lines[1] == "not reached from what could be read"
+
+
 def test_no_object(make):
     why = make.why(addr=0x10, description="unmapped")
     assert report(why).text() == "0x10: unmapped\n"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import args, evaluate, native, params, partial
 from ..render.merged import MergedReport
+from ..render.native import lost_reasons
 from ..render.why import WhyReport, chain_ends, why_json
 from ..session import running
 from .base import (
@@ -20,6 +21,7 @@ from .base import (
 if TYPE_CHECKING:
     from .._goref import (
         Holders,
+        Info,
         ObjectInfo,
         Scan,
         Variable,
@@ -79,7 +81,7 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
             freed = None  # a part of one has no size of its own
     return WhyReport(
         tool_version=native.load().VERSION,
-        partial=partial.reasons(scan.info(), held),
+        partial=_lost(scan.info(), held, block),
         why=held,
         asked=asked,
         variable=variable,
@@ -94,6 +96,13 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
         block=block,
         stack=allocation_stack(scan, held.addr) if held.is_object else None,
     )
+
+
+def _lost(info: Info, held: Why, block: ObjectInfo | None) -> list[str]:
+    """Why the answer is partial."""
+    if not block:
+        return partial.reasons(info, held)
+    return [*partial.reasons(info, block), *lost_reasons(info, block)]
 
 
 _MAX_BRANCHES = 2000

@@ -97,11 +97,12 @@ class _Retained(_Function):
             )
         place = ("", address, evaluate.NO_TYPE, False, 0)
         vertex = scan.find(place)
-        if vertex is None:
+        row = None if vertex is None else scan.vertex(vertex, True)
+        if row is None or row.is_leaked:
             raise Error(
                 f"goref: no reached object of the heap is at {address:#x}"
             )
-        retained: int = scan.vertex(vertex, True).retained_bytes
+        retained: int = row.retained_bytes
         return retained
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NativeArena,
         NativeHeap,
         NativeLeaks,
+        ObjectInfo,
     )
     from .report import Document
 
@@ -48,7 +49,7 @@ def uncounted_reasons(arenas: int) -> list[str]:
     ]
 
 
-def lost_reasons(info: Info, found: NativeLeaks) -> list[str]:
+def lost_reasons(info: Info, found: NativeLeaks | ObjectInfo) -> list[str]:
     """Why an answer on blocks is partial: memory that is not at hand. What a
     truncated core lacks is told otherwise."""
     if not found.missing_bytes or info.missing_bytes:

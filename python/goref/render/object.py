@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from . import block as of_block
 from .holders import exact_bytes
 from .report import UNCERTAIN, Report, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
-from .sizes import c_part, retains, sizes_of
+from .sizes import c_part, retained_of, retains, sizes_of
 from .table import table
 from .units import counted, human_bytes
 from .values import value_lines
@@ -52,9 +53,10 @@ class ObjectReport(Report):
         lines = []
         if self.asked:
             lines.append(f"{self.asked} refers to {info.addr:#x}")
-        lines += [_headline(info), *self._value_lines(), *_fact_lines(info)]
+        lines += [_headline(info), *self._value_lines()]
+        lines += _fact_lines(info, self.partial)
         lines += allocation_lines(self.stack)
-        if info.is_reachable:
+        if info.is_reachable or info.is_c:
             lines += _reference_lines("references", info.references)
             lines += _reference_lines("referrers", info.referrers)
         if self.partial:
@@ -169,7 +171,7 @@ def unused_bytes(info: ObjectInfo) -> int | None:
 
 def _headline(info: ObjectInfo) -> str:
     kind = info.type or (
-        "C block" if info.is_c else "object of unknown type"
+        of_block.NAME if info.is_c else "object of unknown type"
     )
     where = f" + {info.offset}" if info.offset else ""
     return (
@@ -178,7 +180,7 @@ def _headline(info: ObjectInfo) -> str:
     )
 
 
-def _fact_lines(info: ObjectInfo) -> list[str]:
+def _fact_lines(info: ObjectInfo, partial: Sequence[str]) -> list[str]:
     facts = []
     if info.dominator:
         facts += [
@@ -193,7 +195,7 @@ def _fact_lines(info: ObjectInfo) -> list[str]:
             ],
             ["dominator", dominator_name(info.dominator)],
         ]
-    facts.append(["state", _state(info)])
+    facts.append(["state", _state(info, partial)])
     if not info.is_c:
         facts += [
             ["type", f"known by {info.type_source}"],
@@ -203,9 +205,12 @@ def _fact_lines(info: ObjectInfo) -> list[str]:
     return table(facts, left=[0, 1])
 
 
-def _state(info: ObjectInfo) -> str:
-    lost = "nothing holds it: leaked" if info.is_c else "garbage"
-    words = ["reachable" if info.is_reachable else f"not reachable: {lost}"]
+def _state(info: ObjectInfo, partial: Sequence[str]) -> str:
+    words = ["reachable"]
+    if not info.is_reachable and info.is_c:
+        words = [of_block.lost_words(info, partial)]
+    elif not info.is_reachable:
+        words = ["not reachable: garbage"]
     if info.is_unswept:
         words.append("its span is not yet swept")
     if info.is_fresh:
@@ -347,7 +352,7 @@ def _documents(references: References) -> list[Document]:
             "type": reference.vertex.type,
             "name": reference.name,
             **fields_of(reference.vertex, "kind bytes goroutine_id"),
-            **sizes_of(reference.vertex, "retained"),
+            **retained_of(reference.vertex),
             "word": _hex(reference.word_addr),
             "conservative": reference.is_conservative,
         }

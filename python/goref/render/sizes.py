@@ -61,6 +61,8 @@ def loss(in_c: int) -> str:
 def retains(vertex: Vertex) -> str:
     """The words for what a vertex retains. That of a block of C is mostly its
     own, so that it needs no parts."""
+    if vertex.is_leaked:
+        return "leaked"
     sizes = vertex.retained_bytes, vertex.retained_c_bytes
     is_plain = vertex.is_c and vertex.kind == "object"
     return f"retains {human_bytes(sizes[0]) if is_plain else both(*sizes)}"
@@ -70,6 +72,14 @@ def apart(whole: int | None, in_c: int | None, name: str) -> Document:
     """The keys of a size of that name. None: not known, or not asked for."""
     in_go = None if whole is None else whole - (in_c or 0)
     return {f"{name}_bytes": in_go, f"{name}_c_bytes": in_c}
+
+
+def retained_of(vertex: Vertex) -> Document:
+    """The keys of what a vertex retains. A leaked block retains nothing that
+    could be freed without it."""
+    if vertex.is_leaked:
+        return apart(None, None, "retained")
+    return sizes_of(vertex, "retained")
 
 
 def sizes_of(row: Any, names: str, knows_c: bool = True) -> Document:

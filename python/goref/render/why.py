@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from . import block as of_block
 from . import holders as of_holders
 from .report import UNCERTAIN, Report, as_json, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
@@ -88,15 +89,15 @@ class WhyReport(Report):
         return lines
 
     def _block_lines(self, block: ObjectInfo) -> list[str]:
-        name = block.type or "C block"
+        name = block.type or of_block.NAME
         lines = [
             f"{self.why.addr:#x}: {name}, {block.bytes:,} bytes at "
             f"{block.base_addr:#x}"
         ]
         if not self.holders or not self.holders.holder:
-            lost = "nothing holds it: leaked"
-            if self.partial:
-                lost = "not reached from what could be read"
+            lost = of_block.lost_words(block, self.partial)
+            if block.has_leaked_referrers and not self.partial:
+                lost += " (`object' lists them)"
             return [*lines, lost]
         lines += self._verdict_lines()
         lines += of_holders.path_lines(self.holders, self.exclude_weak)

@@ -10,6 +10,7 @@ package main
 import "C"
 
 import (
+	"fmt"
 	"strings"
 	"unsafe"
 )
@@ -53,10 +54,13 @@ func loseWithSlice() {
 	}
 }
 
+var deadObject string // the address of one
+
 // loseBehindC leaves a dead slice, whose address C keeps: that does not make
 // it live.
 func loseBehindC() {
 	dead := blocksOf("behind c", behindBlocks)
+	deadObject = fmt.Sprintf("%p", &dead[0])
 	C.keep_word(kind("stale word"), C.uintptr_t(
 		uintptr(unsafe.Pointer(&dead[0]))))
 }

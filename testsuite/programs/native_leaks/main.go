@@ -108,6 +108,7 @@ func main() {
 		"kept":   all[C.HELD],
 		"freed":  all[C.FREED]["freed"],
 		"by_c":   objectsByC,
+		"dead":   deadObject,
 	})
 	io.Copy(io.Discard, os.Stdin)
 }

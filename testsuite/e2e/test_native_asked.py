@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions about memory that nothing holds: leaked blocks of C, blocks that
+only leaked ones lead to, and dead objects of Go. Every verb that takes an
+address has an answer, or refuses in one line."""
+
+import json
+
+import pytest
+
+import natives
+from goref.verbs import VERBS
+from natives import CENTRAL
+from session import run_cli, run_goref
+from test_native_leaks import planted
+
+ASKED = sorted(
+    verb.name for verb in VERBS.values() if "EXPRESSION]" in verb.operands
+    or "ADDRESS" in verb.operands
+)
+# Those that refuse: a walk may begin at any object of Go.
+REFUSED = {
+    "leaked": {"dominators", "scan"},
+    "behind leaked": {"dominators", "scan"},
+    "dead": {"dominators"},
+}
+
+API = """
+def told(thing):
+    edges = thing.referrers, thing.references
+    try:
+        thing.value()
+    except goref.Error:
+        pass
+    return {
+        "address": thing.address,
+        "is_leaked": thing.is_leaked,
+        "has_dominator": thing.dominator is not None,
+        "retained": [thing.retained_size, thing.retained_c_size],
+        "together": [heap.retained(thing, thing), heap.retained_c(thing)],
+        "paths": len(list(thing.paths(3))),
+        "edges": [
+            [end.address for edge in edges() for end in [edge.source]]
+            if edges == thing.referrers
+            else [edge.target.address for edge in edges()]
+            for edges in edges
+        ],
+        "names": [edge.name for edge in thing.references()],
+    }
+
+addresses = json.loads(sys.argv[4])
+found = [heap.object(address) for address in addresses]
+same = [heap.evaluate(f"{address:#x}") for address in addresses]
+assert found == same
+print(json.dumps([thing and told(thing) for thing in found]))
+"""
+
+
+@pytest.fixture(scope="module")
+def target(farm):
+    return planted(farm, CENTRAL)
+
+
+def rows(target, kind):
+    return [address for address, _ in target.truth["leaked"][kind]]
+
+
+@pytest.fixture(scope="module")
+def addresses(target):
+    """An address of each kind: nothing leads to a block of `malloc', but to
+    each of `chain', the last one excepted, the one behind it does."""
+    return {
+        "leaked": rows(target, "malloc")[7],
+        "behind leaked": rows(target, "chain")[3],
+        "dead": int(target.truth["dead"], 16),
+    }
+
+
+def test_verbs_that_take_an_address():
+    """There are these at least, so that the tests ask something."""
+    assert {"why", "object", "dominators", "scan"} <= set(ASKED)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_every_verb_answers(target, addresses, kind):
+    """Also of an address inside, and as a conversion."""
+    start = addresses[kind]
+    places = [f"{start:#x}", f"{start + 8:#x}", f"(*int)({start:#x})"]
+    questions = [
+        f"goref {verb} {place}{form}"
+        for verb in ASKED
+        for place in places
+        for form in ("", " --json")
+    ]
+    run = run_goref(target, questions)
+    assert run.rc in (0, 1), run.stderr
+    assert "Traceback" not in run.stderr
+    errors = run.error_lines()
+    assert all(line.startswith("goref: ") for line in errors), errors
+    for question, part in zip(questions, run.parts):
+        verb = question.split()[1]
+        assert bool(part) == (verb not in REFUSED[kind]), question
+    refused = sum(q.split()[1] in REFUSED[kind] for q in questions)
+    assert len(errors) == refused
+
+
+def test_dominators(target, addresses):
+    """A block that something holds does not help one that nothing does."""
+    held = target.truth["kept"]["globals"][0][0]
+    texts = {
+        "leaked": "is in a block of C that is not reached",
+        "behind leaked": "is in a block of C that is not reached",
+        "dead": "is not a reached object of the heap",
+    }
+    for kind, text in texts.items():
+        words = [f"{address:#x}" for address in (held, addresses[kind])]
+        done = run_cli([*natives.where(target), "dominators", *words])
+        assert done.returncode == 1 and not done.stdout
+        [line] = done.stderr.splitlines()
+        assert line.startswith(f"goref: {words[1]} {text}")
+
+
+def test_scripts(target, addresses):
+    """A leaked block is an object without a dominator."""
+    words = json.dumps(list(addresses.values()))
+    leaked, behind, dead = natives.told(
+        natives.OPEN + API, *natives.where(target), words
+    )
+    assert dead is None
+    chain = rows(target, "chain")
+    for block, name in (leaked, "leaked"), (behind, "behind leaked"):
+        assert block["address"] == addresses[name]
+        assert block["is_leaked"] and not block["has_dominator"]
+        assert block["retained"] == block["together"] == [0, 0]
+        assert block["paths"] == 0
+    assert leaked["edges"] == [[], []]
+    assert behind["edges"] == [[chain[4]], [chain[2]]]
+    assert behind["names"] == ["+0x0"]
+
+
+def test_from_a_block_to_the_head(target):
+    """`object' lists the leaked blocks that lead to a block."""
+    chain = rows(target, "chain")
+    at, seen = chain[0], []
+    words = [*natives.where(target), "why", f"{at:#x}"]
+    assert "only leaked blocks lead to it" in run_cli(words).stdout
+    # Each question opens the core anew: the first ones will do.
+    for _ in range(5):
+        seen.append(at)
+        document = natives.asked(target, "object", f"{at:#x}")
+        assert document["referrer_count"] == 1
+        [row] = document["referrers"]
+        assert row["retained_bytes"] is row["retained_c_bytes"] is None
+        at = int(row["address"], 16)
+        assert int(row["word"], 16) == at
+    assert seen == chain[:5] and at == chain[5]
+
+
+def test_head_of_a_chain(target):
+    head = f"{rows(target, 'chain')[-1]:#x}"
+    document = natives.asked(target, "object", head)
+    assert document["referrer_count"] == 0 and not document["referrers"]
+    assert document["reference_count"] == 1
+    for verb in "why", "object":
+        done = run_cli([*natives.where(target), verb, head])
+        assert "nothing holds it: leaked" in done.stdout
+        assert "only leaked blocks" not in done.stdout
+
+
+def test_held_block_has_no_leaked_referrers(target, tmp_path):
+    """A saved file lists the same referrers of both."""
+    saved = tmp_path / "saved"
+    done = run_cli([*natives.where(target), "save", saved])
+    assert done.returncode == 0, done.stderr
+    held = target.truth["kept"]["list"][0][0]
+    for address in rows(target, "chain")[3], held:
+        words = "object", f"{address:#x}", "--referrers"
+        of_core = natives.asked(target, *words)
+        assert natives.opened(saved, *words)["referrers"] == (
+            of_core["referrers"]
+        )
+    assert of_core["reachable"]
+    assert all(row["retained_c_bytes"] for row in of_core["referrers"])
