@@ -2674,7 +2674,8 @@ class Scan:
         """Are retained sizes known? Nothing is made."""
     def vertex(self, vertex: int, with_retained: bool = False) -> Vertex: ...
     def content(self, vertex: int) -> bytes:
-        """The bytes of an object. Error: the file has no values."""
+        """The bytes of an object, or those of a block of C that the program
+        may use. Error: the file has no values."""
     def find(self, place: tuple[str, int, int, bool, int]) -> int | None:
         """The vertex of a place: a variable's root, or an object."""
     def dominator(self, vertex: int) -> int | None:

@@ -96,7 +96,11 @@ static struct gr_error *find_content(struct gr_answers *answers,
 		return gr_error_format(GR_ERROR_ARGUMENT, "%u is no object",
 				       vertex);
 	*bytes = info.bytes;
-	return read_content(&answers->stop->program->rt, info.addr, info.bytes,
+	// The header of a block is not behind its address.
+	if (gr_vertex_is_block(answers->graph->graph, vertex))
+		*bytes = gr_block_usable_bytes(
+			gr_vertex_block(answers->graph, vertex));
+	return read_content(&answers->stop->program->rt, info.addr, *bytes,
 			    ret);
 }
 

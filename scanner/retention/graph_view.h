@@ -29,7 +29,7 @@ struct gr_error *gr_scan_view_vertex(struct gr_scan *scan, uint32_t vertex,
 				     struct gr_vertex_info *ret) GR_MUST_CHECK;
 
 /**
- * The bytes of the object @p vertex, without a malloc header. The caller frees
+ * The bytes of the object @p vertex, without any header. The caller frees
  * *@p ret with free(). GR_ERROR_NOT_SAVED: the file has no values.
  */
 struct gr_error *gr_scan_object_content(struct gr_scan *scan, uint32_t vertex,

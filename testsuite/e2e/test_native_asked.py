@@ -55,6 +55,15 @@ print(json.dumps([thing and told(thing) for thing in found]))
 """
 
 
+CONTENT = """
+scan = heap._scan()
+print(json.dumps([
+    len(scan.content(scan.find(("", address, 0xFFFFFFFF, False, 0))))
+    for address in json.loads(sys.argv[4])
+]))
+"""
+
+
 @pytest.fixture(scope="module")
 def target(farm):
     return planted(farm, CENTRAL)
@@ -180,3 +189,15 @@ def test_held_block_has_no_leaked_referrers(target, tmp_path):
         )
     assert of_core["reachable"]
     assert all(row["retained_c_bytes"] for row in of_core["referrers"])
+
+
+def test_content_ends_with_the_block(target):
+    """Its size has the header, which is not behind the address. Nothing may be
+    mapped behind a block that was mapped alone."""
+    blocks = target.truth["leaked"]["malloc"] + target.truth["leaked"]["big"]
+    words = json.dumps([address for address, _ in blocks])
+    found = natives.told(
+        natives.OPEN + CONTENT, *natives.where(target), words
+    )
+    header = {bytes_: 16 if bytes_ > 100 << 10 else 8 for _, bytes_ in blocks}
+    assert found == [bytes_ - header[bytes_] for _, bytes_ in blocks]
