@@ -128,6 +128,27 @@ def test_dominators(target, addresses):
         assert line.startswith(f"goref: {words[1]} {text}")
 
 
+def test_keys_of_a_leaked_block(target, addresses):
+    """It retains nothing, and nothing tells its type. A dead object of Go is
+    garbage, and not leaked."""
+    held = target.truth["kept"]["globals"][0][0]
+    of_kind = {**addresses, "held": held}
+    for kind, address in of_kind.items():
+        is_leaked = kind.endswith("leaked")
+        whole = natives.asked(target, "object", f"{address:#x}")
+        why = natives.asked(target, "why", f"{address:#x}")
+        assert whole["leaked"] is why["object"]["leaked"] is is_leaked
+        assert whole["kind"] == why["object"]["kind"]
+        for document in whole, why:
+            assert document["reachable"] == (kind == "held")
+            for key in "retained_bytes", "retained_c_bytes":
+                is_known = document[key] is not None
+                assert kind == "dead" or is_known != is_leaked, (kind, key)
+        if whole["kind"] == "c":
+            assert whole["type"] is whole["type_source"] is None
+    assert natives.asked(target, "object", "0x10")["leaked"] is None
+
+
 def test_scripts(target, addresses):
     """A leaked block is an object without a dominator."""
     words = json.dumps(list(addresses.values()))

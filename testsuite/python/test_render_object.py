@@ -107,8 +107,13 @@ def test_leaked_block(make):
     ]
     [found] = report(info).document()["referrers"]
     assert found["retained_bytes"] is found["retained_c_bytes"] is None
-    lines = report(leaked(make)).lines()
-    assert lines[1] == "  state  nothing holds it: leaked"
+    block = leaked(make)
+    assert report(block).lines()[1] == "  state  nothing holds it: leaked"
+    document = report(block).document()
+    assert document["leaked"] is True
+    assert document["retained_bytes"] is document["retained_c_bytes"] is None
+    assert report(block, LOST).document()["leaked"] is None
+    assert report(make.object_info()).document()["leaked"] is False
     for fields in {}, {"has_leaked_referrers": True}:
         lines = report(leaked(make, **fields), LOST).lines()
         assert lines[1] == "  state  not reached from what could be read"

@@ -97,8 +97,10 @@ def test_leaked_block(make):
             "0xc000012348: C block, 56 bytes at 0xc000012340",
             words,
         ]
-        lines = report(why, LOST, **asked).lines()
-        assert lines[1] == "not reached from what could be read"
+        assert report(why, **asked).document()["object"]["leaked"] is True
+        lost = report(why, LOST, **asked)
+        assert lost.lines()[1] == "not reached from what could be read"
+        assert lost.document()["object"]["leaked"] is None
 
 
 def test_no_object(make):
@@ -215,6 +217,7 @@ def test_json(make):
             "type": "main.Node",
             "offset": 8,
             "kind": "go",
+            "leaked": False,
         },
         "reachable": True,
         "root": {

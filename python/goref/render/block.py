@@ -19,3 +19,10 @@ def lost_words(block: ObjectInfo, partial: Sequence[str]) -> str:
     if block.has_leaked_referrers:
         return "only leaked blocks lead to it: leaked"
     return "nothing holds it: leaked"
+
+
+def is_leaked(info: ObjectInfo, partial: Sequence[str]) -> bool | None:
+    """None: a holder may lie in memory that is missing."""
+    if info.is_reachable or not info.is_c:
+        return False
+    return None if partial else True

@@ -10,7 +10,7 @@ from . import block as of_block
 from .holders import exact_bytes
 from .report import UNCERTAIN, Report, fields_of, partial_lines
 from .sites import allocation_document, allocation_lines
-from .sizes import c_part, retained_of, retains, sizes_of
+from .sizes import apart, c_part, retained_of, retains, sizes_of
 from .table import table
 from .units import counted, human_bytes
 from .values import value_lines
@@ -93,8 +93,13 @@ class ObjectReport(Report):
             **_EMPTY,
             "address": f"{info.base_addr:#x}",
             "kind": "c" if info.is_c else "go",
+            "leaked": of_block.is_leaked(info, self.partial),
             **fields_of(info, "offset type type_source bytes"),
-            **sizes_of(info, "retained"),
+            **(
+                apart(None, None, "retained")
+                if info.is_c and not info.is_reachable
+                else sizes_of(info, "retained")
+            ),
             "reachable": info.is_reachable,
             "unswept": info.is_unswept,
             "fresh": info.is_fresh,
@@ -119,6 +124,7 @@ class ObjectReport(Report):
 _EMPTY: Document = {
     "address": None,
     "kind": None,
+    "leaked": None,
     "offset": None,
     "type": None,
     "type_source": None,

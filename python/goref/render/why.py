@@ -193,6 +193,7 @@ class WhyReport(Report):
                 "base": f"{block.base_addr:#x}",
                 **fields_of(block, "bytes type offset"),
                 "kind": "c",
+                "leaked": of_block.is_leaked(block, self.partial),
             }
         return _object_document(self.why) if self.why.is_object else None
 
@@ -324,6 +325,7 @@ def _object_document(why: Why) -> Document:
         "base": f"{why.base_addr:#x}",
         **fields_of(why, "bytes type offset"),
         "kind": "go",
+        "leaked": False,
     }
 
 
