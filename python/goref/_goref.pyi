@@ -1213,6 +1213,8 @@ class NativeArena(NamedTuple):  # gr_native_arena
     """Structures of the allocator, and memory of others in its range."""
     mapped_bytes: int
     resident_bytes: _Known | None
+    free_resident_bytes: _Known | None
+    """The resident part of free_bytes."""
 
 class NativeHeap(NamedTuple):  # gr_native_heap
     """A C allocator of the program."""

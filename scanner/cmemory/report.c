@@ -39,6 +39,10 @@ static void add_arena(struct gr_native_arena *sum,
 		arena->resident_bytes == UINT64_MAX ?
 			UINT64_MAX :
 			sum->resident_bytes + arena->resident_bytes;
+	sum->free_resident_bytes =
+		arena->free_resident_bytes == UINT64_MAX ?
+			UINT64_MAX :
+			sum->free_resident_bytes + arena->free_resident_bytes;
 }
 
 static struct gr_error *fill_heap(struct gr_stop *stop,

@@ -74,6 +74,12 @@ struct gr_error *
 gr_glibc_walk(struct gr_glibc *g,
 	      const struct gr_glibc_region *region) GR_MUST_CHECK;
 
+/** glibc_chunks: add a chunk to the free memory of its arena, and what is
+ * resident of it. */
+void gr_glibc_count_free(const struct gr_glibc *g,
+			 struct gr_native_arena *arena, uint64_t chunk,
+			 uint64_t bytes);
+
 /** glibc_bins: check that no list of free chunks has a block in use. */
 struct gr_error *gr_glibc_check_bins(struct gr_glibc *g) GR_MUST_CHECK;
 

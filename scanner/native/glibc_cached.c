@@ -66,7 +66,8 @@ static void drop(struct finder *f, uint32_t block)
 	arena->in_use_blocks--;
 	arena->in_use_bytes -= gr_block_bytes(b);
 	arena->free_blocks++;
-	arena->free_bytes += gr_block_bytes(b);
+	gr_glibc_count_free(f->g, arena, b->addr - GR_CHUNK_USER,
+			    gr_block_bytes(b));
 	arena->cached_bytes += gr_block_bytes(b);
 }
 

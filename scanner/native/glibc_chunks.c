@@ -43,6 +43,15 @@ struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,
 	return gr_runtime_append(g->r->spec->rt, gr_block_vector, list, block);
 }
 
+void gr_glibc_count_free(const struct gr_glibc *g,
+			 struct gr_native_arena *arena, uint64_t chunk,
+			 uint64_t bytes)
+{
+	arena->free_bytes += bytes;
+	arena->free_resident_bytes += gr_native_resident_bytes(
+		g->r->spec->residency, chunk, chunk + bytes);
+}
+
 /* Add the pages [start, end) that malloc_trim() would give back. */
 static struct gr_error *add_trimmable(struct walk *w, uint64_t start,
 				      uint64_t end)
@@ -59,7 +68,7 @@ static struct gr_error *add_trimmable(struct walk *w, uint64_t start,
 static struct gr_error *add_free(struct walk *w, uint64_t chunk, uint64_t bytes)
 {
 	w->arena->free_blocks++;
-	w->arena->free_bytes += bytes;
+	gr_glibc_count_free(w->g, w->arena, chunk, bytes);
 	if (bytes > w->arena->largest_free_bytes)
 		w->arena->largest_free_bytes = bytes;
 	return add_trimmable(w, chunk + WHOLE_CHUNK_BYTES, chunk + bytes);
@@ -91,7 +100,7 @@ static struct gr_error *end_top(struct walk *w, uint64_t at, uint64_t bytes)
 	if (bytes != w->region->end - at)
 		gr_glibc_fail(w->arena, "its top chunk does not end it");
 	w->arena->top_bytes = w->region->end - at;
-	w->arena->free_bytes += w->arena->top_bytes;
+	gr_glibc_count_free(w->g, w->arena, at, w->arena->top_bytes);
 	return is_main ? add_trimmable(w, at + GR_CHUNK_LEAST_BYTES + 1,
 				       w->region->end) :
 			 NULL;

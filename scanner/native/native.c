@@ -160,9 +160,13 @@ static struct gr_error *sum_resident(const struct gr_native_spec *spec,
 						 range->end);
 		err = gr_runtime_step(spec->rt, 4);
 	}
-	for (size_t i = 0; i < native->arenas.size; i++)
+	for (size_t i = 0; i < native->arenas.size; i++) {
+		struct gr_native_arena *arena = &native->arenas.data[i];
+
 		if (spec->residency->kind == GR_RESIDENCY_UNKNOWN)
-			native->arenas.data[i].resident_bytes = UINT64_MAX;
+			arena->resident_bytes = arena->free_resident_bytes =
+				UINT64_MAX;
+	}
 	return err;
 }
 

@@ -60,6 +60,8 @@ struct gr_native_arena {
 	uint64_t other_bytes; /**< Its own structures; foreign memory. */
 	uint64_t mapped_bytes;
 	uint64_t resident_bytes; /**< UINT64_MAX: not known. */
+	/** The resident part of free_bytes; UINT64_MAX: not known. */
+	uint64_t free_resident_bytes;
 };
 GR_VECTOR(gr_native_arena_vector, struct gr_native_arena);
 

@@ -38,7 +38,7 @@ struct gr_scan;
 	X(C_HELD_BY_GO, "c_heap_go", "C heap: blocks that Go holds")           \
 	X(C_HELD_BY_C, "c_heap_c", "C heap: blocks that only C holds")         \
 	X(C_LEAKED, "c_heap_leaked", "C heap: blocks that nothing holds")      \
-	X(C_FREE, "c_heap_free", "C heap: free")                               \
+	X(C_FREE, "c_heap_free", "C heap: free, or the allocator's own")       \
 	X(C_TRIMMABLE, "c_heap_trimmable",                                     \
 	  "C heap: free, which malloc_trim would give back")                   \
 	X(C_HEAP, "c_heap", "C heap: other")                                   \

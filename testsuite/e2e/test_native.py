@@ -110,6 +110,20 @@ def check_counters(truth, allocator):
     whole = allocator["in_use_bytes"] + allocator["free_bytes"]
     assert taken - overhead(truth) <= whole <= taken
     assert 0 <= allocator["trimmable_bytes"] <= allocator["free_bytes"]
+    check_resident(allocator)
+
+
+def check_resident(allocator):
+    """The resident part of free memory is a part of both, and no less than the
+    blocks in use leave."""
+    for row in allocator, *allocator["arena_list"]:
+        part, whole = row["free_resident_bytes"], row["resident_bytes"]
+        assert (part is None) == (whole is None)
+        if part is None:
+            continue
+        other = row["mapped_bytes"] - row["in_use_bytes"] - row["free_bytes"]
+        assert part <= min(whole, row["free_bytes"])
+        assert part >= whole - row["in_use_bytes"] - other
 
 
 def check(target):

@@ -75,6 +75,20 @@ def check_leaks(leaks):
     assert 0 <= more <= LOST_BY_OTHERS << 10
 
 
+def check_overview(leaks):
+    """Its first lines and its commands name what is leaked."""
+    done = run_cli([*natives.where(leaks.target), "overview", "--json"])
+    document = json.loads(done.stdout)
+    found = document["c_memory"]["leaked_bytes"]
+    assert found == leaks.document["leaked_bytes"]
+    assert [row for row in document["next"] if row.endswith(" native leaks")]
+    done = run_cli([*natives.where(leaks.target), "overview"])
+    verdict, _, rest = done.stdout.partition("\n\n")
+    count = f"{leaks.document['leaked_blocks']:,}"
+    assert f"{count} blocks of C memory are held by nothing, " in verdict
+    assert re.search(r"\nC memory: .*; .* free, of which .* are ", rest)
+
+
 def check_held(leaks):
     """None of the held blocks is a leak, and each has its size."""
     kept = leaks.truth["kept"]
@@ -110,7 +124,7 @@ def planted(farm, variant, kind="core"):
 def test_kernel_core(farm, variant):
     """The threads of Go are in their signal handlers: what they were doing
     holds blocks."""
-    check(planted(farm, variant))
+    check_overview(check(planted(farm, variant)))
 
 
 @variants("cgo", releases=("go1.19", "go1.24"))

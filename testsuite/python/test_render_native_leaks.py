@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from goref.render import native
-from goref.render.native_leaks import NativeLeaksReport
+from goref.render.native_leaks import NativeLeaksReport, stands_out
 
 HELD = "16.0 KiB of memory that may hold pointers to blocks is missing"
 
@@ -121,18 +121,46 @@ def test_the_allocator_may_be_missing(make):
     )
 
 
+def heap(*free_resident):
+    """A heap for each size of free memory that is resident."""
+    sums = [
+        SimpleNamespace(resident_bytes=4096, mapped_bytes=8192,
+                        in_use_bytes=2048, free_bytes=1024,
+                        free_resident_bytes=size)
+        for size in free_resident
+    ]  # fmt: skip
+    return SimpleNamespace(heaps=[SimpleNamespace(sum=total) for total in sums])
+
+
 @pytest.mark.parametrize(
-    "missing, is_partial, seen",
-    [(0, False, ""), (0, True, " in what could be read"),
-     (4096, False, " in what could be read")],
-)  # fmt: skip
-def test_overview(missing, is_partial, seen):
-    """Missing memory may hold the blocks."""
-    row = leaks(leaked_blocks=3, leaked_bytes=96, missing_bytes=missing)
-    total = SimpleNamespace(resident_bytes=4096, mapped_bytes=8192,
-                            in_use_bytes=2048, free_bytes=1024)  # fmt: skip
-    heap = SimpleNamespace(heaps=[SimpleNamespace(sum=total)])
-    assert native.overview_lines(heap, row, 8192, is_partial) == [
-        "C memory: 2.0 KiB in use, 1.0 KiB free; 96 B in 3 blocks that "
-        f"nothing holds{seen} (`native leaks')"
+    "is_partial, seen", [(False, ""), (True, " in what could be read")]
+)
+def test_overview(is_partial, seen):
+    row = leaks(leaked_blocks=3, leaked_bytes=96)
+    assert native.overview_lines(heap(64), row, 8192, is_partial) == [
+        "C memory: 2.0 KiB in use; 1.0 KiB free, of which 64 B are resident; "
+        f"96 B in 3 blocks that nothing holds{seen} (`native leaks')"
     ]
+
+
+def test_resident_part_of_free_memory():
+    """It is said if it is known of all allocators."""
+    both, one = heap(64, 32), heap(64, None)
+    assert native.overview_lines(both, None, 0) == [
+        "C memory: 4.0 KiB in use; 2.0 KiB free, of which 96 B are resident"
+    ]
+    assert native.overview_document(both, None)["free_resident_bytes"] == 96
+    assert native.overview_lines(one, None, 0) == [
+        "C memory: 4.0 KiB in use; 2.0 KiB free"
+    ]
+    assert native.overview_document(one, None)["free_resident_bytes"] is None
+
+
+@pytest.mark.parametrize(
+    "leaked, in_use, is_said",
+    [(16 << 10, 16 << 10, True), ((16 << 10) - 1, 16 << 10, False),
+     (1 << 20, 100 << 20, False), ((1 << 20) + 1, 100 << 20, True)],
+)  # fmt: skip
+def test_leaks_that_stand_out(leaked, in_use, is_said):
+    """More than libc itself leaves, and more than a hundredth."""
+    assert stands_out(leaked, in_use) is is_said

@@ -254,6 +254,69 @@ def test_one_line_says_that_nothing_is_wrong(make):
     assert cut[1].startswith("PARTIAL: interrupted")
 
 
+def c_leaks(**fields):
+    found = {"is_known": True, "leaked_blocks": 100, "leaked_bytes": 96 << 20,
+             "in_use_blocks": 104, "in_use_bytes": 100 << 20}  # fmt: skip
+    return rows.make("NativeLeaks", **{**found, **fields})
+
+
+def quiet_but_for(make, **fields):
+    return report(
+        make,
+        waits=make.waits(),
+        leaks=make.leaks(),
+        suspects=make.suspects(),
+        hung=hung(make),
+        **fields,
+    )
+
+
+def test_leaked_c_memory_stands_out(make):
+    """The first line says it, by the rule of the report, and the first command
+    shows more of it."""
+    shown = quiet_but_for(make, native_leaks=c_leaks())
+    first, second, *_ = shown.lines()
+    assert first == (
+        "100 blocks of C memory are held by nothing, 96.0 MiB (96.0 % of "
+        "100.0 MiB in use)"
+    )
+    assert second.startswith("no deadlock found; no goroutine has leaked; ")
+    assert "nothing stands out" not in shown.text()
+    assert shown.document()["next"][0] == "goref native leaks"
+
+
+def test_a_few_leaked_bytes_do_not_stand_out(make):
+    for size in 0, 16 << 10, 1 << 20:
+        few = c_leaks(leaked_bytes=size)
+        shown = quiet_but_for(make, native_leaks=few)
+        assert shown.lines()[0].startswith("nothing stands out: ")
+        assert "goref native leaks" not in shown.document()["next"]
+
+
+def test_what_is_missing_may_hold_c_memory(make):
+    """Also if only memory is missing that pointers of C may be in."""
+    for fields in (
+        {"native_leaks": c_leaks(missing_bytes=4096)},
+        {"native_leaks": c_leaks(), "partial": ["cut"]},
+    ):
+        first = quiet_but_for(make, **fields).lines()[0]
+        assert first.startswith("in what could be read: 100 blocks of C ")
+
+
+def test_a_heap_of_which_nothing_is_seen(make):
+    """There are no shares of nothing, and no table of zeros."""
+    none = [make.dominator("the program", 0, kind="top"),
+            make.dominator("goroutine 1", 0, 1, kind="goroutine")]  # fmt: skip
+    shown = report(
+        make,
+        partial=["the core file is truncated, 1.0 MiB are missing"],
+        ledger=make.ledger((0, 0), (0, 0)),
+        kept=make.dominators(0, none),
+    )
+    assert "\nheap: no object was found\n" in shown.text()
+    assert "What keeps most alive" not in shown.text()
+
+
 def hung(make, *groups):
     """The answer of `hung' about groups of waiters."""
     return HungReport(

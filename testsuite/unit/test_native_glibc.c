@@ -2,6 +2,8 @@
 /* glibc: the blocks of a healthy heap, whose truth is known. */
 #include "native_builder.h"
 
+#include "inferior/elf.h"
+
 struct healthy_case {
 	const char *name;
 	bool is_mangled;
@@ -87,6 +89,39 @@ TEST(counters)
 	assert_int_equal(arena_of(w, 2)->mapped_bytes, MMAP_BYTES);
 	assert_int_equal(arena_of(w, 2)->in_use_bytes, MMAP_BYTES - 0xff0);
 	assert_int_equal(arena_of(w, 2)->resident_bytes, MMAP_BYTES);
+	native_destroy(w);
+}
+
+/* Only some of what is free is resident: one page of the top chunk, and the page
+ * with the small chunks. */
+TEST(resident_part)
+{
+	struct native_world *w = native_create(true);
+	const struct gr_resident pages[] = {
+		{ .start = BREAK, .end = BREAK + GR_PAGE_BYTES },
+		{ .start = TOP + 2 * GR_PAGE_BYTES,
+		  .end = TOP + 3 * GR_PAGE_BYTES },
+	};
+	const uint64_t small = (A1 - FAST0) + (A2 - SMALL) + (A3 - UNSORTED) +
+			       (LIKE_CACHE - CACHED0) +
+			       (BREAK + GR_PAGE_BYTES - LARGE);
+
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	for (unsigned int i = 0; i < NARENAS; i++) // all is resident
+		assert_int_equal(arena_of(w, i)->free_resident_bytes,
+				 arena_of(w, i)->free_bytes);
+	w->residency.ranges.size = 0;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(pages); i++)
+		assert_true(gr_resident_vector_append(&w->residency.ranges,
+						      pages[i]));
+	assert_null(native_read(w, 0));
+	assert_int_equal(arena_of(w, 0)->free_resident_bytes,
+			 GR_PAGE_BYTES + small);
+	assert_int_equal(arena_of(w, 1)->free_resident_bytes, 0);
+	w->residency.kind = GR_RESIDENCY_UNKNOWN;
+	assert_null(native_read(w, 0));
+	assert_int_equal(arena_of(w, 0)->free_resident_bytes, UINT64_MAX);
 	native_destroy(w);
 }
 

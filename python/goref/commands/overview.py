@@ -126,14 +126,17 @@ def _suspects(
 
 def _native(
     scan: Scan, kept: Dominators | None
-) -> tuple[Native | None, NativeLeaks | None]:
-    """C memory, while there is a graph; None: not known."""
+) -> tuple[Native | None, NativeLeaks | None, str]:
+    """C memory, while there is a graph; None: not known; or if the search was
+    ended, and by what."""
     try:
         found = scan.native() if kept else None
         leaks = scan.native_leaks() if found and found.heaps else None
-    except (native.load().Error, MemoryError, KeyboardInterrupt):
-        return None, None
-    return found, leaks
+    except (native.load().Error, MemoryError):
+        return None, None, ""
+    except KeyboardInterrupt:
+        return None, None, _ended()
+    return found, leaks, ""
 
 
 def _waits(scan: Scan) -> Waits | None:
@@ -275,7 +278,9 @@ def report(scan: Scan, options: Any) -> OverviewReport:
     # Those without objects come last.
     roots = [root for root in result.roots() if root.total.objects]
     resident, rss_bytes = _resident(scan, info)
-    in_c, c_leaks = _native(scan, kept)
+    in_c, c_leaks, ended = _native(scan, kept)
+    if ended and not unfinished:
+        lost, unfinished = [*lost, ended], "search for leaks of C memory"
     return OverviewReport(
         tool_version=native.load().VERSION,
         partial=lost,

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 TOP = 8  # rows of each table as text
 _FIELDS = (
     "in_use_blocks in_use_bytes free_blocks free_bytes cached_bytes "
-    "trimmable_bytes largest_free_bytes mapped_bytes resident_bytes"
+    "trimmable_bytes largest_free_bytes mapped_bytes resident_bytes "
+    "free_resident_bytes"
 )
 _CONSEQUENCE = "blocks may be missing here"
 
@@ -92,7 +93,7 @@ def overview_lines(
     is_partial: bool = False,
 ) -> list[str]:
     """One line, if C memory is a twentieth of the resident memory.
-    whole: that memory; 0: not known. is_partial: memory is missing."""
+    whole: that memory; 0: not known. is_partial: a holder may be missing."""
     taken = sum(
         heap.sum.resident_bytes or heap.sum.mapped_bytes
         for heap in found.heaps
@@ -101,9 +102,9 @@ def overview_lines(
         return []
     in_use = sum(heap.sum.in_use_bytes for heap in found.heaps)
     free = sum(heap.sum.free_bytes for heap in found.heaps)
-    line = f"C memory: {human_bytes(in_use)} in use, {human_bytes(free)} free"
+    line = f"C memory: {human_bytes(in_use)} in use; {human_bytes(free)} free"
+    line += _resident_part(_free_resident(found))
     if leaks and leaks.leaked_blocks:
-        is_partial = is_partial or leaks.missing_bytes > 0
         seen = " in what could be read" if is_partial else ""
         line += (
             f"; {human_bytes(leaks.leaked_bytes)} in "
@@ -113,10 +114,25 @@ def overview_lines(
     return [line]
 
 
+def _free_resident(found: Native) -> int | None:
+    """The resident part of free memory."""
+    sizes = [heap.sum.free_resident_bytes for heap in found.heaps]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def _resident_part(size: int | None) -> str:
+    """Most of the free memory may never have been touched."""
+    if size is None:
+        return ""
+    return f", of which {human_bytes(size)} are resident"
+
+
 def overview_document(found: Native, leaks: NativeLeaks | None) -> Document:
     return {
         "in_use_bytes": sum(heap.sum.in_use_bytes for heap in found.heaps),
         "free_bytes": sum(heap.sum.free_bytes for heap in found.heaps),
+        "free_resident_bytes": _free_resident(found),
         "leaked_bytes": leaks.leaked_bytes if leaks else None,
     }
 
@@ -165,6 +181,7 @@ class NativeReport(Report):
             f"{human_bytes(total.free_bytes)} free "
             f"({percent(total.free_bytes, total.mapped_bytes)} of "
             f"{human_bytes(total.mapped_bytes)} mapped)"
+            f"{_resident_part(total.free_resident_bytes)}"
         )
         return [
             title(head),

@@ -23,6 +23,13 @@ _WORD = 8  # bytes
 _NUMBERS = 4  # words in hexadecimal of an example
 # A text ends with a 0, or with the bytes that were read.
 _TEXT_BYTES = re.compile(rb"[\t\n\r -~]{4,}(?=\0|\Z)")
+_SHARE = 0.01  # of C memory in use, above which leaks stand out
+_LEAST = 16 << 10  # libc and the Go runtime lose a few KiB themselves
+
+
+def stands_out(leaked_bytes: int, in_use_bytes: int) -> bool:
+    """Is more leaked than what libc itself leaves?"""
+    return leaked_bytes >= _LEAST and leaked_bytes > in_use_bytes * _SHARE
 
 
 def leaked_line(found: NativeLeaks) -> str:
@@ -32,6 +39,17 @@ def leaked_line(found: NativeLeaks) -> str:
         f"{counted(found.leaked_blocks, 'block')} of C memory {verb} held by "
         f"nothing, {human_bytes(found.leaked_bytes)}"
     )
+
+
+def verdict_line(found: NativeLeaks, is_partial: bool) -> str:
+    """The same with its share of what is in use. is_partial: a holder may be
+    missing."""
+    share = percent(found.leaked_bytes, found.in_use_bytes)
+    line = (
+        f"{leaked_line(found)} ({share} of "
+        f"{human_bytes(found.in_use_bytes)} in use)"
+    )
+    return f"in what could be read: {line}" if is_partial else line
 
 
 class NativeLeaksReport(Report):
@@ -95,15 +113,13 @@ class NativeLeaksReport(Report):
 
     def _verdict(self) -> str:
         found = self.found
-        whole = f"of {human_bytes(found.in_use_bytes)} in use"
         if not found.in_use_blocks and found.unchecked_arenas:
             return "no block could be checked: no arena is whole"
         if not found.leaked_blocks:
             held = counted(found.in_use_blocks, "block")
-            return f"no leak found: all {held} in use are held ({whole[3:]})"
-        share = percent(found.leaked_bytes, found.in_use_bytes)
-        line = f"{leaked_line(found)} ({share} {whole})"
-        return f"in what could be read: {line}" if self.partial else line
+            size = human_bytes(found.in_use_bytes)
+            return f"no leak found: all {held} in use are held ({size} in use)"
+        return verdict_line(found, bool(self.partial))
 
     def _consequence(self) -> str:
         """The effect of a partial answer. Blocks that count as held only

@@ -27,8 +27,10 @@ from .units import human_bytes, percent, seconds
 from .verdict import (
     ended_line,
     goroutines_line,
+    has_c_leak,
     is_blocked,
     is_hung,
+    is_partial_in_c,
     state_counts,
     verdict_lines,
 )
@@ -234,12 +236,14 @@ def _stop(report: OverviewReport) -> Section:
 def _heap(report: OverviewReport) -> Section:
     ledger = report.ledger
     allocated, reached = ledger.allocated, ledger.reached
-    lines = [
-        f"heap: {allocated.objects:,} objects, "
-        f"{human_bytes(allocated.bytes)}; reached "
-        f"{percent(reached.objects, allocated.objects)} of the objects, "
-        f"{percent(reached.bytes, allocated.bytes)} of the bytes"
-    ]
+    lines = ["heap: no object was found"]
+    if allocated.objects:
+        lines = [
+            f"heap: {allocated.objects:,} objects, "
+            f"{human_bytes(allocated.bytes)}; reached "
+            f"{percent(reached.objects, allocated.objects)} of the objects, "
+            f"{percent(reached.bytes, allocated.bytes)} of the bytes"
+        ]
     lost = ledger.unreached
     if lost.bytes * _GARBAGE_SHARE >= max(allocated.bytes, 1):
         why = "not yet swept, or garbage since the last collection"
@@ -262,6 +266,7 @@ _GROUPS = {
     "go_heap_idle": "Go heap free",
     "go_heap_scavenged": "Go heap free",
     "go_stacks": "goroutine stacks",
+    "thread_stacks": "thread stacks",
     "modules": "executable and libraries",
     "mapped_files": "files",
     "unknown": "unknown",
@@ -342,7 +347,7 @@ def _c_memory(report: OverviewReport) -> Section:
         whole = report.resident.total_bytes - zeros
     return Section(
         overview_lines(
-            found, report.native_leaks, whole, bool(report.partial)
+            found, report.native_leaks, whole, is_partial_in_c(report)
         ),
         {"c_memory": overview_document(found, report.native_leaks)},
     )
@@ -401,7 +406,8 @@ def _kept(report: OverviewReport) -> Section:
     keys = {"dominators": document, "no_dominators": None}
     if first is not None and first.below:
         document |= below_document(first)
-    return Section(kept_lines(kept), keys)
+    is_empty = not report.ledger.allocated.objects and not kept.reached_bytes
+    return Section([] if is_empty else kept_lines(kept), keys)
 
 
 def _finalization(report: OverviewReport) -> Section:
@@ -507,6 +513,9 @@ def _causes(report: OverviewReport) -> list[tuple[str, str]]:
     if report.leaks and report.leaks.leaked:
         what = "goroutines that can never wake, and what they retain"
         rows.append((command(how, "leaks"), what))
+    if has_c_leak(report):
+        what = "blocks of C that nothing holds, and what lies beside them"
+        rows.append((command(how, "native", "leaks"), what))
     return [*rows, *_closer(report)]
 
 

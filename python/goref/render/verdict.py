@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from .finalization import finding, stuck_finding
 from .leaks import leaks_line
+from .native_leaks import stands_out, verdict_line
 from .panic import cause_text, is_sent
 from .stack import place
 from .style import styled
@@ -42,6 +43,9 @@ def verdict_lines(report: OverviewReport) -> list[str]:
     lines += [styled(text, "warn") for text in _finalizers(report)]
     if leaks and leaks.leaked:
         lines.append(styled(leaks_line(leaks), "warn"))
+    if report.native_leaks and has_c_leak(report):
+        line = verdict_line(report.native_leaks, is_partial_in_c(report))
+        lines.append(styled(line, "warn"))
     if report.suspects and report.suspects.suspects:
         line = overview_line(report.suspects, bool(report.partial))
         lines.append(styled(line, "warn"))
@@ -66,6 +70,18 @@ def is_blocked(report: OverviewReport) -> bool:
     """True if there is a deadlock or a leak."""
     waits, leaks = report.waits, report.leaks
     return bool((waits and waits.deadlocks) or (leaks and leaks.leaked))
+
+
+def has_c_leak(report: OverviewReport) -> bool:
+    """True if nothing holds much of the memory of C."""
+    found = report.native_leaks
+    return bool(found and stands_out(found.leaked_bytes, found.in_use_bytes))
+
+
+def is_partial_in_c(report: OverviewReport) -> bool:
+    """True if something may hold blocks of C that could not be read."""
+    found = report.native_leaks
+    return bool(report.partial or (found and found.missing_bytes))
 
 
 def _cause_text(report: OverviewReport) -> str:
@@ -98,7 +114,7 @@ def _nothing(report: OverviewReport) -> list[str]:
     is_whole = len(parts) == 3 and not report.partial and not report.unfinished
     is_good = is_whole and not (leaks and leaks.unproven)
     is_good = is_good and bool(report.hung and report.hung.grade is None)
-    is_good = is_good and not _finalizers(report)
+    is_good = is_good and not (_finalizers(report) or has_c_leak(report))
     begin = "in what could be read: " if report.partial and not unread else ""
     begin = "nothing stands out: " if is_good else begin
     return [styled(begin + "; ".join(parts), "good" if is_good else "title")]

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ..render.native_leaks import stands_out
 from ..render.sizes import both
 from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
@@ -14,8 +15,6 @@ from .values import HIDDEN
 
 _NAMED = 3  # suspects
 _UNREACHED = 0.25  # of the allocated bytes, from which on it is a fact
-_LEAKED = 0.01  # of C memory in use, above which it is a finding
-_LEAST_LEAKED = 16 << 10  # libc and the Go runtime lose a few KiB themselves
 # Units of times, the largest first, and what comes behind each.
 _TIMES = (
     (86400 * 10**9, "d", 3600 * 10**9, "h"),
@@ -334,10 +333,10 @@ def _native_leaks(document: Mapping[str, Any]) -> list[Finding]:
     """Blocks of C that nothing holds, if they are more than what libc itself
     leaves."""
     found = document.get("native_leaks")
-    if not found or found["leaked_bytes"] < _LEAST_LEAKED:
+    if not found:
         return []
     leaked, in_use = found["leaked_bytes"], found["in_use_bytes"]
-    if leaked <= in_use * _LEAKED:
+    if not stands_out(leaked, in_use):
         return []
     verb = "is" if found["leaked_blocks"] == 1 else "are"
     seen = "in what could be read, " if found.get("partial") else ""
