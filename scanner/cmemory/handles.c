@@ -62,7 +62,9 @@ static struct gr_error *add_value(struct table *t, uint64_t addr)
 	if (err || !record)
 		return err;
 	err = find_type(t, record, &hold.type);
-	return err || gr_c_hold_vector_append(t->ret, hold) ? err : &gr_enomem;
+	return err ? err :
+		     gr_runtime_append(&t->stop->program->rt, gr_c_hold_vector,
+				       t->ret, hold);
 }
 
 // ----------------------------------------------------------------- a hash trie

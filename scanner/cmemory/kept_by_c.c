@@ -22,6 +22,7 @@ GR_VECTOR(member_vector, struct member);
 
 struct finder {
 	struct gr_answers *answers;
+	struct gr_runtime *rt;
 	const struct gr_graph *g;
 	struct gr_poll poll;
 	struct gr_ticker ticker;
@@ -103,10 +104,10 @@ static struct gr_error *add_hold(struct finder *f, const struct gr_c_hold *hold)
 		return err;
 	f->ret->references++;
 	f->groups.data[member.group].references++;
-	if (member.v != GR_VERTEX_NONE &&
-	    !member_vector_append(&f->members, member))
-		return &gr_enomem;
-	return NULL;
+	return member.v == GR_VERTEX_NONE ?
+		       NULL :
+		       gr_runtime_append(f->rt, member_vector, &f->members,
+					 member);
 }
 
 // ------------------------------------------------------------------- holders
@@ -115,10 +116,10 @@ static struct gr_error *add_holder(struct finder *f, gr_vertex holder)
 {
 	struct gr_error *err = gr_tick(&f->ticker);
 
-	return err || holder == GR_VERTEX_NONE ||
-			       gr_u32_vector_append(&f->holders, holder) ?
+	return err || holder == GR_VERTEX_NONE ?
 		       err :
-		       &gr_enomem;
+		       gr_runtime_append(f->rt, gr_u32_vector, &f->holders,
+					 holder);
 }
 
 /* A Pinner has room for a few references, in which old ones stay once they are
@@ -198,12 +199,14 @@ static struct gr_error *count_members(struct finder *f)
 
 	for (size_t i = 0; !err && i < f->members.size; i++) {
 		err = gr_tick(&f->ticker);
-		if (i && !compare_members(&data[i - 1], &data[i]))
+		if (err || (i && !compare_members(&data[i - 1], &data[i])))
 			continue;
 		count(f, &data[i], !i || data[i - 1].v != data[i].v);
-		if (!gr_u32_vector_append(&f->vertices, data[i].v) ||
-		    !gr_u32_vector_append(&f->sets, data[i].group))
-			err = &gr_enomem;
+		err = gr_runtime_append(f->rt, gr_u32_vector, &f->vertices,
+					data[i].v);
+		if (!err)
+			err = gr_runtime_append(f->rt, gr_u32_vector, &f->sets,
+						data[i].group);
 	}
 	return err;
 }
@@ -319,6 +322,7 @@ static struct gr_error *answer(struct gr_answers *answers,
 {
 	_cleanup_(finder_deinit) struct finder f = {
 		.answers = answers,
+		.rt = &answers->stop->program->rt,
 		.poll = gr_runtime_poller(&answers->stop->program->rt),
 		.ret = ret,
 	};

@@ -58,8 +58,9 @@ static struct gr_error *read_pinner(struct pinners *p, uint64_t addr,
 		err = gr_runtime_step(rt, 1);
 		if (!err)
 			err = gr_image_read_u64(rt->image, hold.at, &hold.to);
-		if (!err && hold.to && !gr_c_hold_vector_append(p->ret, hold))
-			err = &gr_enomem;
+		if (!err && hold.to)
+			err = gr_runtime_append(rt, gr_c_hold_vector, p->ret,
+						hold);
 	}
 	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
 	    gr_error_catch(&err, GR_ERROR_FORMAT))

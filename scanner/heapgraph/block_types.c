@@ -335,7 +335,7 @@ static struct gr_error *add_object(struct typer *t, uint32_t block,
 	if (err)
 		return err;
 	t->labels[block] = id;
-	return gr_u32_vector_append(&t->queue, block) ? NULL : &gr_enomem;
+	return gr_runtime_append(t->view.rt, gr_u32_vector, &t->queue, block);
 }
 
 /* Type the objects of C++: a pointer to one may be that of a base. */

@@ -15,8 +15,23 @@ void gr_residency_deinit(struct gr_residency *r)
 	gr_resident_vector_deinit(&r->swapped);
 }
 
+/* Append a range; if the list must grow, the memory limit is checked before. */
+static struct gr_error *append(const struct gr_target *target,
+			       struct gr_resident_vector *list,
+			       struct gr_resident range)
+{
+	struct gr_error *err = NULL;
+
+	if (list->size == list->capacity)
+		err = gr_source_want(target,
+				     gr_vector_growth_bytes(list->capacity,
+							    sizeof(range)));
+	return err || gr_resident_vector_append(list, range) ? err : &gr_enomem;
+}
+
 /* Append a range, or join it with the one before. */
-static struct gr_error *add_range(struct gr_resident_vector *list,
+static struct gr_error *add_range(const struct gr_target *target,
+				  struct gr_resident_vector *list,
 				  struct gr_resident range)
 {
 	struct gr_resident *last = list->size ? &list->data[list->size - 1] :
@@ -29,19 +44,21 @@ static struct gr_error *add_range(struct gr_resident_vector *list,
 		last->end = range.end;
 		return NULL;
 	}
-	return gr_resident_vector_append(list, range) ? NULL : &gr_enomem;
+	return append(target, list, range);
 }
 
-struct gr_error *gr_residency_add(struct gr_residency *r,
+struct gr_error *gr_residency_add(const struct gr_target *target,
+				  struct gr_residency *r,
 				  struct gr_resident range)
 {
-	return add_range(&r->ranges, range);
+	return add_range(target, &r->ranges, range);
 }
 
-struct gr_error *gr_residency_add_swapped(struct gr_residency *r,
+struct gr_error *gr_residency_add_swapped(const struct gr_target *target,
+					  struct gr_residency *r,
 					  struct gr_resident range)
 {
-	return add_range(&r->swapped, range);
+	return add_range(target, &r->swapped, range);
 }
 
 // ---------------------------------------------------------------------- core
@@ -88,7 +105,7 @@ static struct gr_error *add_pages(struct reader *r, struct gr_resident range,
 			range.end = end;
 		uint64_t bytes = range.end - range.start;
 		range.is_zeros = !data[0] && !memcmp(data, data + 1, bytes - 1);
-		err = gr_residency_add(r->residency, range);
+		err = gr_residency_add(r->image->target, r->residency, range);
 		if (!err && range.start % POLL_BYTES == 0)
 			err = gr_source_poll(r->image->target);
 		data += bytes;
@@ -107,7 +124,7 @@ static struct gr_error *add_part(struct reader *r, struct gr_resident range,
 		return add_pages(r, range, r->image->core.elf.file.data + off);
 	range.is_zeros = is_hole;
 	return !is_hole || r->with_zeros ?
-		       gr_residency_add(r->residency, range) :
+		       gr_residency_add(r->image->target, r->residency, range) :
 		       NULL;
 }
 
@@ -245,7 +262,8 @@ static struct gr_error *read_core(const struct gr_image *image,
 
 // --------------------------------------------------------------- saved files
 
-static struct gr_error *copy_residency(const struct gr_residency *from,
+static struct gr_error *copy_residency(const struct gr_target *target,
+				       const struct gr_residency *from,
 				       struct gr_residency *ret)
 {
 	struct gr_error *err = NULL;
@@ -255,9 +273,7 @@ static struct gr_error *copy_residency(const struct gr_residency *from,
 		err = gr_mappings_add(&ret->mappings,
 				      from->mappings.list.data[i]);
 	for (size_t i = 0; !err && i < from->ranges.size; i++)
-		if (!gr_resident_vector_append(&ret->ranges,
-					       from->ranges.data[i]))
-			err = &gr_enomem;
+		err = append(target, &ret->ranges, from->ranges.data[i]);
 	return err;
 }
 
@@ -274,7 +290,8 @@ static struct gr_error *read_all(const struct gr_image *image,
 		return gr_residency_read_snapshot(image, ret);
 	case GR_TARGET_SAVED:
 		if (image->target->saved->has_residency)
-			return copy_residency(&image->target->saved->residency,
+			return copy_residency(image->target,
+					      &image->target->saved->residency,
 					      ret);
 		break;
 	case GR_TARGET_REMOTE:

@@ -5,13 +5,15 @@
 
 #include "inferior/residency.h"
 
-/** Append a range, or join it with the one before. */
-struct gr_error *gr_residency_add(struct gr_residency *r,
+/** Append a range, or join it with the one before. The memory limit of the
+ * target is checked. */
+struct gr_error *gr_residency_add(const struct gr_target *target,
+				  struct gr_residency *r,
 				  struct gr_resident range) GR_MUST_CHECK;
 
-/** Append a range of pages in swap, or join it with the one before. */
+/** gr_residency_add() for pages in swap. */
 struct gr_error *
-gr_residency_add_swapped(struct gr_residency *r,
+gr_residency_add_swapped(const struct gr_target *target, struct gr_residency *r,
 			 struct gr_resident range) GR_MUST_CHECK;
 
 /** The pages of a process on this machine. */

@@ -158,7 +158,7 @@ static struct gr_error *add_others(struct process *p, struct gr_residency *r,
 		}
 		range.end = stop;
 		if (range.start < stop)
-			err = gr_residency_add(r, range);
+			err = gr_residency_add(p->target, r, range);
 		range.start = after;
 	}
 	return err;
@@ -170,7 +170,7 @@ static struct gr_error *add(struct process *p, struct gr_residency *r,
 {
 	p->found_bytes += range.end - range.start;
 	if (p->wanted == ALL || (p->wanted == ANONYMOUS && range.is_anonymous))
-		return gr_residency_add(r, range);
+		return gr_residency_add(p->target, r, range);
 	return p->wanted == OF_FILES && !range.is_anonymous ?
 		       add_others(p, r, range) :
 		       NULL;
@@ -181,7 +181,8 @@ static struct gr_error *add(struct process *p, struct gr_residency *r,
 static struct gr_error *add_swapped(struct process *p, struct gr_residency *r,
 				    struct gr_resident range)
 {
-	return p->has_swapped ? gr_residency_add_swapped(r, range) : NULL;
+	return p->has_swapped ? gr_residency_add_swapped(p->target, r, range) :
+				NULL;
 }
 
 /* Add the resident pages of a mapping: newer kernels tell them by ranges, and

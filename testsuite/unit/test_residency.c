@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* residency: the pages of a process, which may end meanwhile. */
+/* residency: the pages of a process, which may end meanwhile; the list of them
+ * has a limit. */
 #include "inferior/residency.h"
 
 #include <errno.h>
@@ -43,6 +44,21 @@ int ioctl(int fd, unsigned long request, ...)
 		return 0;
 	}
 	return (int)syscall(SYS_ioctl, fd, request, argument);
+}
+
+static uint64_t limit_bytes = UINT64_MAX; /* of what is asked for at once */
+
+struct gr_error *__wrap_gr_source_want(const struct gr_target *target,
+				       uint64_t bytes);
+
+/* In place of the memory limit. */
+struct gr_error *__wrap_gr_source_want(const struct gr_target *target,
+				       uint64_t bytes)
+{
+	(void)target;
+	return bytes <= limit_bytes ?
+		       NULL :
+		       gr_error_format(GR_ERROR_MEMORY_LIMIT, "too much");
 }
 
 struct looked {
@@ -161,6 +177,21 @@ TEST(each_page_of_a_snapshot)
 	gr_residency_deinit(&looked->residency);
 	assert_fails(gr_residency_read(looked->image, &looked->residency),
 		     GR_ERROR_IO, "cannot open");
+}
+
+/* The list of single pages asks for its memory, and takes no more than it may. */
+TEST(limit)
+{
+	_cleanup_(gr_cleanup_looked) struct looked *looked = looked_create(-1);
+	const struct gr_resident_vector *ranges = &looked->residency.ranges;
+
+	limit_bytes = TOUCHED * sizeof(*ranges->data);
+	struct gr_error *err =
+		gr_residency_read(looked->image, &looked->residency);
+	uint64_t limit = limit_bytes;
+	limit_bytes = UINT64_MAX;
+	assert_fails(err, GR_ERROR_MEMORY_LIMIT, "too much");
+	assert_true(ranges->capacity * sizeof(*ranges->data) <= limit);
 }
 
 /** When it ends. */

@@ -20,6 +20,7 @@ GR_VECTOR(group_vector, struct gr_stuck_group);
 
 struct finder {
 	struct gr_answers *answers;
+	struct gr_runtime *rt;
 	struct gr_graph *g;
 	struct gr_poll poll;
 	struct deferred_vector deferred;
@@ -56,18 +57,19 @@ static struct gr_error *add_root(struct finder *f, const struct gr_root *root,
 	bool is_special = root->kind == GR_ROOT_FINALIZER ||
 			  root->kind == GR_ROOT_CLEANUP;
 	struct gr_deferred_root deferred = { v, GR_VERTEX_NONE };
-	bool ok = true;
 
 	if (root->object_addr)
 		deferred.owner =
 			gr_objects_find(f->g->objects, root->object_addr);
 	if (is_special && root->queue_entry)
-		ok = gr_u32_vector_append(&f->queued, v);
-	else if (is_special && root->object_addr)
-		ok = deferred_vector_append(&f->deferred, deferred);
-	else if (deferred.owner != GR_VERTEX_NONE)
-		ok = gr_u32_vector_append(&f->weak, deferred.owner);
-	return ok ? NULL : &gr_enomem;
+		return gr_runtime_append(f->rt, gr_u32_vector, &f->queued, v);
+	if (is_special && root->object_addr)
+		return gr_runtime_append(f->rt, deferred_vector, &f->deferred,
+					 deferred);
+	return deferred.owner == GR_VERTEX_NONE ?
+		       NULL :
+		       gr_runtime_append(f->rt, gr_u32_vector, &f->weak,
+					 deferred.owner);
 }
 
 static int compare_owners(const void *a, const void *b)
@@ -163,10 +165,10 @@ static struct gr_error *add_stuck(struct finder *f,
 	of->example = addr;
 	ret->stuck += deferred == f->deferred.data ||
 		      deferred[-1].owner != deferred->owner;
-	return gr_u32_vector_append(&f->roots, deferred->root) &&
-			       gr_u32_vector_append(&f->sets, group) ?
-		       NULL :
-		       &gr_enomem;
+	err = gr_runtime_append(f->rt, gr_u32_vector, &f->roots,
+				deferred->root);
+	return err ? err :
+		     gr_runtime_append(f->rt, gr_u32_vector, &f->sets, group);
 }
 
 static int compare_groups(const void *a, const void *b)
@@ -280,6 +282,7 @@ struct gr_error *gr_finalizers_find(struct gr_answers *answers,
 	struct gr_graph *g = answers->graph->graph;
 	_cleanup_(finder_deinit) struct finder f = {
 		.answers = answers,
+		.rt = &answers->stop->program->rt,
 		.g = g,
 		.poll = gr_runtime_poller(&answers->stop->program->rt),
 		.stuck = gr_bitmap_alloc(g->nvertices),
