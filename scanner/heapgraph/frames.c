@@ -33,9 +33,20 @@ static void hold(struct frames *f, gr_vertex to)
 static struct gr_error *hold_all(struct frames *f, const gr_vertex *to,
 				 uint64_t n)
 {
-	for (uint64_t i = 0; i < n; i++)
-		hold(f, to[i]);
-	return gr_runtime_step(f->maker->spec->heap->rt, n / 64 + 1);
+	enum { PART_EDGES = 1 << 16 };
+	struct gr_runtime *rt = f->maker->spec->heap->rt;
+	struct gr_error *err = gr_runtime_step(rt, 1);
+
+	while (!err && n) {
+		uint64_t part = n < PART_EDGES ? n : PART_EDGES;
+
+		for (uint64_t i = 0; i < part; i++)
+			hold(f, to[i]);
+		err = gr_runtime_step(rt, part / 64);
+		to += part;
+		n -= part;
+	}
+	return err;
 }
 
 /* Find the blocks that objects and roots hold, and what these lead to. */
@@ -48,8 +59,8 @@ static struct gr_error *find_held(struct frames *f,
 
 	for (size_t i = 0; !err && i < nparts; i++)
 		err = hold_all(f, parts[i].to, parts[i].size);
-	for (size_t i = 0; i < roots->size; i++)
-		hold(f, roots->data[i].to);
+	for (size_t i = 0; !err && i < roots->size; i++)
+		err = hold_all(f, &roots->data[i].to, 1);
 	// Bounded by the blocks: each is queued once.
 	for (size_t i = 0; !err && i < f->nqueued; i++) {
 		gr_vertex block = f->queue[i];

@@ -171,6 +171,8 @@ static struct gr_error *count_swapped(struct counter *c)
 
 		if (gr_native_may_hold(m) && !is_shared(m))
 			err = count_range(c, range->start, range->end);
+		if (!err)
+			err = gr_runtime_step(c->spec->rt, 1);
 	}
 	return err;
 }

@@ -118,11 +118,11 @@ static struct gr_error *count_reached(struct gr_answers *answers,
 		struct gr_arena_verdict *of =
 			arena_of(native, verdict, block->arena);
 
-		if (!of || !gr_graph_is_reached(g, first + i))
+		err = gr_runtime_step(rt, 1);
+		if (err || !of || !gr_graph_is_reached(g, first + i))
 			continue;
 		of->reached_blocks++;
 		of->reached_bytes += gr_block_bytes(block);
-		err = gr_runtime_step(rt, 1);
 	}
 	return err;
 }

@@ -22,6 +22,8 @@ enum {
 	MOST_FAILURES = 2000,
 	LARGE_BYTES = 256 << 20,
 	MOST_BYTES_OF_POLL = 16 << 20,
+	EDGES = 4 << 20,
+	MOST_EDGES_OF_POLL = 1 << 19,
 };
 
 struct fixture_c {
@@ -396,6 +398,20 @@ TEST(large_object)
 		polls_set(&polls, &f->s.w.f->rt, last);
 		polls_check_ended(&polls, make(f, 1, 0, &hg));
 	}
+	fixture_destroy(f);
+}
+
+/* So are its edges to blocks, of which it may have millions. */
+TEST(many_edges)
+{
+	struct fixture_c *f = fixture_create(11);
+	uint64_t block = f->native.blocks.list.data[0].addr;
+
+	enlarge(f);
+	uint64_t before = polls_of(f);
+	for (uint64_t i = 0; i < EDGES; i++)
+		fake_set(&f->s.w.f->image, LARGE + i * 8, block, 8);
+	assert_true(polls_of(f) >= before + EDGES / MOST_EDGES_OF_POLL);
 	fixture_destroy(f);
 }
 

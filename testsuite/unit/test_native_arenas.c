@@ -446,4 +446,32 @@ TEST_ROWS(overlapping_mappings, mapping_cases, c)
 	crafted_check(c);
 }
 
+/* Pages in swap that are not at hand are counted with polls. */
+TEST(swapped_pages)
+{
+	enum { PAGES = 1 << 20 };
+	const struct gr_mapping m = { .start = PIECE,
+				      .end = PIECE + PAGES * GR_PAGE_BYTES,
+				      .flags = PF_R | PF_W };
+	struct native_world *w = native_create(true);
+	struct gr_residency *r = &w->residency;
+	struct gr_resident page = { .start = PIECE };
+
+	assert_true(gr_mapping_vector_append(&r->mappings.list, m));
+	native_seal(w);
+	while (r->mappings.list.data[page.mapping].start != PIECE)
+		page.mapping++;
+	assert_null(native_read(w, 0));
+	uint64_t before = w->polls.seen;
+	for (unsigned int i = 0; i < PAGES; i++) {
+		page.end = page.start + GR_PAGE_BYTES;
+		assert_true(gr_resident_vector_append(&r->swapped, page));
+		page.start = page.end;
+	}
+	assert_null(native_read(w, 0));
+	assert_true(w->polls.seen >= before + PAGES / GR_POLL_STEPS);
+	gr_resident_vector_deinit(&r->swapped);
+	native_destroy(w);
+}
+
 GR_SUITE_WITH("crafted arenas of glibc", polls_set_alarm, NULL)
