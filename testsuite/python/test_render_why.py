@@ -161,7 +161,7 @@ def test_variable_of_c(make):
     variable = make.variable(held, name="blocks", type="[1]*void")
     asked = report(why, variable=variable, freed=(32, 32), is_holder=True)
     assert asked.lines()[1:] == [
-        "Without it, 32 B (all in C) would be freed.",
+        "Without it, nothing would hold 32 B of C.",
         "It points to:",
         "  blocks[0]  *void  0x2aff5070  32 bytes in C",
     ]
