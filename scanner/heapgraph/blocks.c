@@ -77,8 +77,13 @@ static const char *name_memory(struct gr_arena *arena,
 	const char *kind = gr_c_root_kind_name(root->kind);
 	const char *slash = root->path ? strrchr(root->path, '/') : NULL;
 
+	if (slash && root->kind == GR_C_ROOT_MEMORY)
+		return gr_arena_internf(arena, "shared memory %s", root->path);
 	if (slash)
 		return gr_arena_internf(arena, "data of %s", slash + 1);
+	if (root->kind == GR_C_ROOT_THREAD && root->lwp)
+		return gr_arena_internf(arena, "variables of thread %" PRId32,
+					root->lwp);
 	if (root->lwp)
 		return gr_arena_internf(arena, "%s of thread %" PRId32, kind,
 					root->lwp);

@@ -60,12 +60,15 @@ static const struct gr_stack_pointer *pointer_in(const struct finder *f,
 	return best;
 }
 
-static bool is_live(const struct finder *f, uint64_t fs_base)
+/* The thread whose struct pthread is at @p tcb; NULL: none is known. */
+static const struct gr_thread_base *thread_at(const struct finder *f,
+					      uint64_t tcb)
 {
-	const struct gr_addr_vector *list = &f->spec->threads->fs_bases;
-	size_t n = gr_count_before(list->size, i, list->data[i] < fs_base);
+	const struct gr_thread_base_vector *list = &f->spec->threads->bases;
+	size_t n = gr_count_before(list->size, i, list->data[i].addr < tcb);
 
-	return n < list->size && list->data[n] == fs_base;
+	return n < list->size && list->data[n].addr == tcb ? &list->data[n] :
+							     NULL;
 }
 
 /* The start of the stack of the struct pthread [tcb, end), which lies in a
@@ -116,12 +119,13 @@ static struct gr_error *add_stack(struct finder *f, uint64_t start,
 				  uint64_t tcb, uint64_t end)
 {
 	const struct gr_stack_pointer *pointer = pointer_in(f, start, end);
+	const struct gr_thread_base *thread = thread_at(f, tcb);
 
 	if (pointer)
 		return add(f, GR_C_ROOT_STACK, pointer->sp & ~UINT64_C(7), end,
 			   pointer->lwp);
-	if (is_live(f, tcb))
-		return add(f, GR_C_ROOT_THREAD, start, end, 0);
+	if (thread)
+		return add(f, GR_C_ROOT_THREAD, start, end, thread->lwp);
 	return add(f, GR_C_ROOT_THREAD, tcb, end, 0);
 }
 
@@ -307,6 +311,18 @@ static const char *data_of(const struct finder *f, size_t i)
 		       "";
 }
 
+/* Is it the path of shared memory, which is no file? */
+static bool is_shared_memory(const char *path)
+{
+	static const char *const paths[] = { "/dev/zero", "/dev/shm/",
+					     "/memfd:", "/SYSV" };
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(paths); i++)
+		if (!strncmp(path, paths[i], strlen(paths[i])))
+			return true;
+	return false;
+}
+
 /* Add data of files, but not the structures of allocators in it. */
 static struct gr_error *add_data(struct finder *f, uint64_t start, uint64_t end)
 {
@@ -336,7 +352,9 @@ static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 	f->like = (struct gr_c_root){ .path = path };
 	if (path && !m.path)
 		err = gr_native_module_end(f->spec->rt, m.start, m.end, &end);
-	if (!err)
+	if (!err && path && is_shared_memory(path))
+		err = add(f, GR_C_ROOT_MEMORY, m.start, end, 0);
+	else if (!err)
 		err = add_data(f, m.start, end);
 	f->like = (struct gr_c_root){ 0 };
 	f->is_first_stack = is_first_stack(&m);

@@ -39,8 +39,9 @@ enum gr_c_root_kind {
 struct gr_c_root {
 	uint64_t start, end;
 	enum gr_c_root_kind kind;
-	int32_t lwp;	  /**< The thread of a stack in use; 0: not known. */
-	const char *path; /**< The file whose data it is; or NULL. */
+	int32_t lwp; /**< The thread of a stack in use; 0: not known. */
+	/** The file whose data it is, or the name of shared memory; or NULL. */
+	const char *path;
 };
 GR_VECTOR(gr_c_root_vector, struct gr_c_root);
 

@@ -15,7 +15,7 @@ void gr_c_threads_deinit(struct gr_c_threads *threads)
 {
 	gr_stack_pointer_vector_deinit(&threads->pointers);
 	gr_thread_registers_vector_deinit(&threads->registers);
-	gr_addr_vector_deinit(&threads->fs_bases);
+	gr_thread_base_vector_deinit(&threads->bases);
 }
 
 static struct gr_error *add_pointer(const struct gr_sched *sched,
@@ -176,11 +176,11 @@ static int compare_pointers(const void *a, const void *b)
 	return x->sp < y->sp ? -1 : x->sp > y->sp;
 }
 
-static int compare_words(const void *a, const void *b)
+static int compare_bases(const void *a, const void *b)
 {
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	const struct gr_thread_base *x = a, *y = b;
 
-	return x < y ? -1 : x > y;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
 static struct gr_error *sort(const struct gr_runtime *rt,
@@ -192,8 +192,8 @@ static struct gr_error *sort(const struct gr_runtime *rt,
 				       rt->poll_ctx);
 
 	return err ? err :
-		     gr_sort(t->fs_bases.data, t->fs_bases.size,
-			     sizeof(*t->fs_bases.data), compare_words, rt->poll,
+		     gr_sort(t->bases.data, t->bases.size,
+			     sizeof(*t->bases.data), compare_bases, rt->poll,
 			     rt->poll_ctx);
 }
 
@@ -207,6 +207,8 @@ struct gr_error *gr_c_threads_read(const struct gr_sched *sched,
 
 	for (size_t i = 0; !err && i < n; i++) {
 		const struct gr_regs *regs = &threads[i].regs;
+		const struct gr_thread_base base = { regs->fs_base,
+						     threads[i].lwp };
 
 		err = add_registers(sched, ret, regs, threads[i].lwp);
 		if (!err)
@@ -214,8 +216,9 @@ struct gr_error *gr_c_threads_read(const struct gr_sched *sched,
 					  regs->value[sched->rt->arch->sp],
 					  threads[i].lwp, RANK_THREAD);
 		if (!err && regs->fs_base)
-			err = gr_runtime_append(sched->rt, gr_addr_vector,
-						&ret->fs_bases, regs->fs_base);
+			err = gr_runtime_append(sched->rt,
+						gr_thread_base_vector,
+						&ret->bases, base);
 		if (!err)
 			err = gr_runtime_step(sched->rt, 1);
 	}

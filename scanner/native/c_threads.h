@@ -25,11 +25,18 @@ struct gr_thread_registers {
 };
 GR_VECTOR(gr_thread_registers_vector, struct gr_thread_registers);
 
+/** The struct pthread of a thread, behind its thread-local variables. */
+struct gr_thread_base {
+	uint64_t addr;
+	int32_t lwp;
+};
+GR_VECTOR(gr_thread_base_vector, struct gr_thread_base);
+
 /** Zero-initialised, there are none. */
 struct gr_c_threads {
 	struct gr_stack_pointer_vector pointers; /**< Sorted by sp. */
 	struct gr_thread_registers_vector registers;
-	struct gr_addr_vector fs_bases; /**< Sorted. */
+	struct gr_thread_base_vector bases; /**< By fs_base; sorted by address. */
 };
 
 /**

@@ -2,6 +2,8 @@
 """Variables of C as they are asked for, and as holders on paths, against the
 blocks that the program says they hold."""
 
+import re
+
 import pytest
 
 import natives
@@ -109,6 +111,32 @@ def test_root_without_type(leaks, kind):
     lines = text_of(leaks, "why", f"{address:#x}").splitlines()
     [root] = [line for line in lines if line.startswith("     ")]
     assert "C block" not in root
+
+
+def root_of(target, kind):
+    """The name and the kind of the root that holds the block of a kind."""
+    [address] = kept(target, kind)
+    hop = natives.asked(target, "why", f"{address:#x}")["paths"][0][0]
+    return hop["name"], hop["kind"]
+
+
+def test_shared_memory(leaks):
+    """It is no data of a file, whatever the kernel calls it."""
+    name = "shared memory /dev/zero", "C memory"
+    assert root_of(leaks, "shared") == name
+
+
+def test_variables_of_a_thread(leaks):
+    """They have the number of the thread: the first one has the least."""
+    name, kind = root_of(leaks, "main tls")
+    assert kind == "C thread"
+    number = int(re.fullmatch(r"variables of thread (\d+)", name)[1])
+    histogram = natives.asked(
+        leaks, "histogram", "--by", "root", "--top", "0"
+    )
+    names = " ".join(row["key"] for row in histogram["rows"])
+    others = re.findall(r"C stack of thread (\d+)", names)
+    assert others and number < min(map(int, others))
 
 
 def test_address_of_data(leaks):

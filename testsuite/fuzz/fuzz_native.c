@@ -44,9 +44,9 @@ static void add_structures(struct gr_stop *stop)
 		fuzz_target_add(end, end + HEAD_OF_BLOCK);
 	}
 	fuzz_check_error(gr_c_threads_read(&stop->sched, &threads));
-	for (size_t i = 0; i < threads.fs_bases.size; i++)
-		fuzz_target_add(threads.fs_bases.data[i] - THREAD_BYTES,
-				threads.fs_bases.data[i] + THREAD_BYTES);
+	for (size_t i = 0; i < threads.bases.size; i++)
+		fuzz_target_add(threads.bases.data[i].addr - THREAD_BYTES,
+				threads.bases.data[i].addr + THREAD_BYTES);
 	gr_c_threads_deinit(&threads);
 }
 

@@ -42,13 +42,14 @@ static struct roots_world *setup(void)
 {
 	struct roots_world *w = suite_alloc(sizeof(*w));
 	const struct gr_stack_pointer sp = { STACKS + 0x1238, LWP, 0 };
+	const struct gr_thread_base base = { tcb_of(1), LWP + 1 };
 
 	w->n = native_create(true);
 	native_map_anonymous(w->n, STACKS, NSTACKS * STACK_BYTES);
 	for (unsigned int i = 0; i < NSTACKS; i++)
 		put_tcb(w->n, tcb_of(i));
 	assert_true(gr_stack_pointer_vector_append(&w->threads.pointers, sp));
-	assert_true(gr_addr_vector_append(&w->threads.fs_bases, tcb_of(1)));
+	assert_true(gr_thread_base_vector_append(&w->threads.bases, base));
 	return w;
 }
 
@@ -129,7 +130,7 @@ TEST_F(healthy)
 		{ STACKS + 0x1238, STACKS + STACK_BYTES, GR_C_ROOT_STACK, LWP,
 		  NULL },
 		{ STACKS + STACK_BYTES, STACKS + 2 * STACK_BYTES,
-		  GR_C_ROOT_THREAD, 0, NULL },
+		  GR_C_ROOT_THREAD, LWP + 1, NULL },
 		{ tcb_of(2), STACKS + 3 * STACK_BYTES, GR_C_ROOT_THREAD, 0,
 		  NULL },
 		{ TLS, TLS + TLS_PAGE_BYTES, GR_C_ROOT_MEMORY, 0, NULL },
