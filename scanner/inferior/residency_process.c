@@ -147,6 +147,7 @@ static struct gr_error *add_others(struct process *p, struct gr_residency *r,
 	uint64_t end = range.end;
 	struct gr_error *err = NULL;
 
+	// Bounded by the ranges: each turn passes one.
 	while (!err && range.start < end) {
 		while (p->next < p->end &&
 		       r->ranges.data[p->next].end <= range.start)
