@@ -71,12 +71,13 @@ static const struct gr_thread_base *thread_at(const struct finder *f,
 							     NULL;
 }
 
-/* The start of the stack of the struct pthread [tcb, end), which lies in a
- * range from @p start on. Its address and size are neighbours (nptl/descr.h:
+/* Has the struct pthread [tcb, end) a stack in a range from @p start on? Then
+ * *@p ret is where it begins. Its address and size are neighbours (nptl/descr.h:
  * stackblock), and it has all of the struct; a program may give a part of its
- * own memory as a stack. */
-static uint64_t start_of_stack(struct finder *f, uint64_t start, uint64_t tcb,
-			       uint64_t end)
+ * own memory as a stack. A first thread has none, nor has memory that only looks
+ * like a thread, such as the root of a tree whose links lead to itself. */
+static bool find_stack(struct finder *f, uint64_t start, uint64_t tcb,
+		       uint64_t end, uint64_t *ret)
 {
 	struct gr_recorder *recorder = f->spec->rt->recorder;
 	uint64_t block, bytes;
@@ -84,16 +85,17 @@ static uint64_t start_of_stack(struct finder *f, uint64_t start, uint64_t tcb,
 	// Bounded by end_of_thread(): two pages.
 	for (uint64_t at = tcb; at < end; at += GR_WORD_BYTES) {
 		if (!gr_view_word(&f->view, at, &block) || !block ||
-		    block >= tcb ||
+		    block >= tcb || block % GR_WORD_BYTES ||
 		    !gr_view_word(&f->view, at + GR_WORD_BYTES, &bytes) ||
 		    bytes < tcb - block + LEAST_PTHREAD_BYTES ||
 		    bytes > end - block)
 			continue;
 		if (recorder)
 			gr_recorder_add(recorder, at, 2 * GR_WORD_BYTES);
-		return block > start ? block : start;
+		*ret = block > start ? block : start;
+		return true;
 	}
-	return start;
+	return false;
 }
 
 /* Is the mapping the stack of the first thread, which has nothing else in it? A
@@ -124,12 +126,12 @@ static struct gr_error *add_stack(struct finder *f, uint64_t start,
 	if (pointer)
 		return add(f, GR_C_ROOT_STACK, pointer->sp & ~UINT64_C(7), end,
 			   pointer->lwp);
-	if (thread)
-		return add(f, GR_C_ROOT_THREAD, start, end, thread->lwp);
-	return add(f, GR_C_ROOT_THREAD, tcb, end, 0);
+	return add(f, GR_C_ROOT_THREAD, thread ? start : tcb, end,
+		   thread ? thread->lwp : 0);
 }
 
-/* The first struct pthread in [start, end), or 0. */
+/* The first address in [start, end) that may be that of a struct pthread, or
+ * 0. */
 static struct gr_error *find_thread(struct finder *f, uint64_t start,
 				    uint64_t end, uint64_t *ret)
 {
@@ -169,29 +171,57 @@ static void record_thread(struct finder *f, uint64_t tcb)
 	}
 }
 
+/* Add the thread [tcb, end), which lies in a range from *@p start on, and what
+ * lies before it; *@p start is then its end. Nothing is added if there is none.
+ * Only a stack that is known has dead slots. */
+static struct gr_error *add_thread(struct finder *f, uint64_t *start,
+				   uint64_t tcb, uint64_t end)
+{
+	struct gr_error *err = NULL;
+	uint64_t low = *start;
+	bool has_stack = find_stack(f, *start, tcb, end, &low);
+	const struct gr_thread_base *thread = thread_at(f, tcb);
+
+	if (!has_stack && !thread)
+		return NULL;
+	record_thread(f, tcb);
+	if (has_stack)
+		err = add(f, GR_C_ROOT_MEMORY, *start, low, 0);
+	if (!err)
+		err = has_stack ? add_stack(f, low, tcb, end) :
+				  add(f, GR_C_ROOT_THREAD, low, end,
+				      thread->lwp);
+	*start = end;
+	return err;
+}
+
+/* Add the threads in [*@p start, end); *@p start is then the end of the last
+ * one. */
+static struct gr_error *add_threads(struct finder *f, uint64_t *start,
+				    uint64_t end)
+{
+	struct gr_error *err = NULL;
+	uint64_t tcb, stop;
+
+	for (uint64_t at = *start; !err && at < end; at = stop) {
+		err = find_thread(f, at, end, &tcb);
+		if (err || !tcb)
+			return err;
+		stop = end_of_thread(tcb, end);
+		err = add_thread(f, start, tcb, stop);
+		// A crafted one may be on each page.
+		if (!err)
+			err = gr_runtime_step(f->spec->rt,
+					      64 + (tcb - at) / 128);
+	}
+	return err;
+}
+
 /* Add anonymous memory that no allocator has. */
 static struct gr_error *add_memory(struct finder *f, uint64_t start,
 				   uint64_t end)
 {
-	struct gr_error *err = NULL;
-	uint64_t tcb;
-
-	while (!err && start < end) {
-		err = find_thread(f, start, end, &tcb);
-		if (err || !tcb)
-			break;
-		uint64_t stop = end_of_thread(tcb, end);
-		uint64_t low = start_of_stack(f, start, tcb, stop);
-		record_thread(f, tcb);
-		err = add(f, GR_C_ROOT_MEMORY, start, low, 0);
-		if (!err)
-			err = add_stack(f, low, tcb, stop);
-		// A crafted one may be on each page.
-		if (!err)
-			err = gr_runtime_step(f->spec->rt,
-					      64 + (tcb - start) / 128);
-		start = stop;
-	}
+	struct gr_error *err = add_threads(f, &start, end);
 	const struct gr_stack_pointer *pointer =
 		!err && start < end && f->is_first_stack ?
 			pointer_in(f, start, end) :

@@ -24,8 +24,8 @@ LOST_BY_OTHERS = 8
 # Each is the only holder of one block.
 PLACES = ["break", "end", "executable", "frame", "frame of caller",
           "frame that was left", "goroutine", "handle", "interior", "key",
-          "library", "main tls", "mapping", "number", "protected", "register",
-          "register of caller", "shared", "tls", "under a coroutine",
+          "library", "main tls", "mapping", "number", "pool", "protected",
+          "register", "register of caller", "shared", "tls", "under a coroutine",
           "under a stack"]  # fmt: skip
 
 

@@ -14,6 +14,7 @@ enum {
 	STACK_BYTES = 0x4000,
 	NSTACKS = 3,
 	PTHREAD_BYTES = 0x800,
+	STACKBLOCK = 0x690,
 	LWP = 100,
 	MOST_POLLS = 2000,
 };
@@ -36,6 +37,13 @@ static void put_tcb(struct native_world *w, uint64_t tcb)
 	put(w, tcb + 16, tcb);
 }
 
+/* The thread tells where its stack is. */
+static void put_stack(struct native_world *w, uint64_t tcb, uint64_t stack)
+{
+	put(w, tcb + STACKBLOCK, stack);
+	put(w, tcb + STACKBLOCK + 8, tcb + PTHREAD_BYTES - stack);
+}
+
 /* The first stack is in use from its stack pointer on; of the second one only
  * fs_base is known; the third one is kept for a new thread. */
 static struct roots_world *setup(void)
@@ -46,8 +54,10 @@ static struct roots_world *setup(void)
 
 	w->n = native_create(true);
 	native_map_anonymous(w->n, STACKS, NSTACKS * STACK_BYTES);
-	for (unsigned int i = 0; i < NSTACKS; i++)
+	for (unsigned int i = 0; i < NSTACKS; i++) {
 		put_tcb(w->n, tcb_of(i));
+		put_stack(w->n, tcb_of(i), STACKS + i * STACK_BYTES);
+	}
 	assert_true(gr_stack_pointer_vector_append(&w->threads.pointers, sp));
 	assert_true(gr_thread_base_vector_append(&w->threads.bases, base));
 	return w;
@@ -153,6 +163,60 @@ TEST_F(healthy)
 	}
 }
 
+static const struct gr_c_root *root_at(const struct roots_world *w,
+				       uint64_t addr)
+{
+	for (size_t i = 0; i < w->roots.size; i++)
+		if (w->roots.data[i].start <= addr &&
+		    addr < w->roots.data[i].end)
+			return &w->roots.data[i];
+	return NULL;
+}
+
+static void check_whole(struct roots_world *w, uint64_t start, uint64_t end,
+			enum gr_c_root_kind kind)
+{
+	check_all(w);
+	const struct gr_c_root *root = root_at(w, start);
+
+	assert_non_null(root);
+	assert_int_equal(root->start, start);
+	assert_int_equal(root->end, end);
+	assert_int_equal(root->kind, kind);
+}
+
+#define POOL UINT64_C(0x7fffd0000000)
+#define POOL_END (POOL + 2 * STACK_BYTES)
+
+/* Memory with the root of an empty tree, whose links lead to itself. Its size
+ * is that of a stack, but nothing says so. Part of it may be a stack in use. */
+TEST_F(tree)
+{
+	const struct gr_stack_pointer sp = { POOL + 0x1000, LWP, 0 };
+
+	native_map_anonymous(w->n, POOL, 2 * STACK_BYTES);
+	put_tcb(w->n, POOL + STACK_BYTES);
+	w->threads.pointers.data[0] = sp;
+	check_whole(w, POOL, POOL_END, GR_C_ROOT_MEMORY);
+}
+
+/* A child of fork() does not have the first thread, which has no stack there:
+ * its variables, and those before them. */
+TEST_F(gone_first_thread)
+{
+	native_map_anonymous(w->n, POOL, 2 * STACK_BYTES);
+	put_tcb(w->n, POOL_END - PTHREAD_BYTES);
+	check_whole(w, POOL, POOL_END, GR_C_ROOT_MEMORY);
+}
+
+TEST_F(first_thread)
+{
+	native_map_anonymous(w->n, POOL, 2 * STACK_BYTES);
+	put_tcb(w->n, POOL_END - PTHREAD_BYTES);
+	w->threads.fs_bases.data[0] = POOL_END - PTHREAD_BYTES;
+	check_whole(w, POOL, POOL_END, GR_C_ROOT_THREAD);
+}
+
 /* All memory of an arena that is not checked is a root. */
 TEST_F(unchecked)
 {
@@ -188,11 +252,22 @@ static void all_lead_to_themselves(struct roots_world *w)
 static void thread_on_each_page(struct roots_world *w)
 {
 	enum { PAGES = 4096 };
-	const uint64_t start = UINT64_C(0x7fffd0000000);
+	native_map_anonymous(w->n, POOL, PAGES * GR_PAGE_BYTES);
+	for (uint64_t i = 0; i < PAGES; i++) {
+		uint64_t page = POOL + i * GR_PAGE_BYTES;
 
-	native_map_anonymous(w->n, start, PAGES * GR_PAGE_BYTES);
+		put_tcb(w->n, page + 0x800);
+		put_stack(w->n, page + 0x800, page);
+	}
+}
+
+static void tree_on_each_page(struct roots_world *w)
+{
+	enum { PAGES = 4096 };
+
+	native_map_anonymous(w->n, POOL, PAGES * GR_PAGE_BYTES);
 	for (uint64_t i = 0; i < PAGES; i++)
-		put_tcb(w->n, start + i * GR_PAGE_BYTES + 0x800);
+		put_tcb(w->n, POOL + i * GR_PAGE_BYTES + 0x800);
 }
 
 static void thread_at_end(struct roots_world *w)
@@ -235,6 +310,7 @@ static void stacks_in_go(struct roots_world *w)
 static const struct crafted_case crafted_cases[] = {
 	{ "words that lead to themselves", all_lead_to_themselves, 0 },
 	{ "a thread on each page", thread_on_each_page, 4096 + 6 },
+	{ "the root of a tree on each page", tree_on_each_page, 1 + 6 },
 	{ "a thread at the end of a mapping", thread_at_end, 4 },
 	{ "threads that lead to each other", threads_lead_to_each_other, 4 },
 	{ "many stack pointers in one stack", pointers_everywhere, 6 },

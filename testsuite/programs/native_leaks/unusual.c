@@ -13,16 +13,22 @@
 #include "record.h"
 #include "threads.h"
 
-enum { PART = 1 << 18, WORD = 9, LARGE = 100 << 10, MOST_LARGE = 8 };
+enum {
+	PART = 1 << 18,
+	WORD = 9,
+	LARGE = 100 << 10,
+	MOST_LARGE = 8,
+	WORDS = PART / sizeof(void *),
+};
 
 // Half of a mapping; the other half is a stack.
 struct halves {
-	void *volatile data[PART / sizeof(void *)];
+	void *volatile data[WORDS];
 	char stack[PART];
 };
 
 static void *volatile *protected_mapping, *volatile *executable_mapping;
-static void *volatile *break_of_program;
+static void *volatile *break_of_program, *volatile *pool;
 static struct halves *under_stack, *under_coroutine;
 static ucontext_t thread_context, coroutine_context;
 static int coroutines;
@@ -65,6 +71,18 @@ static void hold_by_break(void)
 		abort();
 	while (n)
 		free(more[--n]);
+}
+
+// A pool with the root of an empty tree or list, all of whose links lead to
+// itself, as the first words of a thread do.
+static void hold_by_pool(void)
+{
+	void *volatile *root;
+
+	pool = map(PART, PROT_READ | PROT_WRITE);
+	pool[WORD] = take(HELD, "pool", 184);
+	root = pool + WORDS / 2;
+	root[0] = root[1] = root[2] = (void *)root;
 }
 
 static void *stay(void *unused)
@@ -122,5 +140,6 @@ void hold_unusually(void)
 {
 	hold_by_protected();
 	hold_by_break();
+	hold_by_pool();
 	hold_under_stack();
 }
