@@ -53,6 +53,7 @@ const struct gr_arch gr_arch_x86_64 = {
 	.call_code = { 0x0f, 0x05 },
 	.sigcontext = WORDS(x86_64_sigcontext),
 	.preempt = WORDS(x86_64_preempt),
+	.red_zone_bytes = 128,
 	.call_pushes_bytes = 8,
 };
 

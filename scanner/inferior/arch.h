@@ -87,6 +87,8 @@ struct gr_arch {
 	 * (runtime/preempt_*.s; the same in every release).
 	 */
 	struct gr_reg_words preempt;
+	/** Bytes below the stack pointer of C code that are in use, too. */
+	uint8_t red_zone_bytes;
 	/*
 	 * From internal/goarch, runtime/traceback.go and runtime/stkframe.go.
 	 * All processors save the frame pointer below a frame that is not

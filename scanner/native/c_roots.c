@@ -60,6 +60,18 @@ static const struct gr_stack_pointer *pointer_in(const struct finder *f,
 	return best;
 }
 
+/* Add the part of the stack [start, end) that is in use. */
+static struct gr_error *add_in_use(struct finder *f, uint64_t start,
+				   uint64_t end,
+				   const struct gr_stack_pointer *pointer)
+{
+	uint64_t from = pointer->sp - start > pointer->red_zone_bytes ?
+				pointer->sp - pointer->red_zone_bytes :
+				start;
+
+	return add(f, GR_C_ROOT_STACK, from & ~UINT64_C(7), end, pointer->lwp);
+}
+
 /* The thread whose struct pthread is at @p tcb; NULL: none is known. */
 static const struct gr_thread_base *thread_at(const struct finder *f,
 					      uint64_t tcb)
@@ -124,8 +136,7 @@ static struct gr_error *add_stack(struct finder *f, uint64_t start,
 	const struct gr_thread_base *thread = thread_at(f, tcb);
 
 	if (pointer)
-		return add(f, GR_C_ROOT_STACK, pointer->sp & ~UINT64_C(7), end,
-			   pointer->lwp);
+		return add_in_use(f, start, end, pointer);
 	return add(f, GR_C_ROOT_THREAD, thread ? start : tcb, end,
 		   thread ? thread->lwp : 0);
 }
@@ -228,8 +239,7 @@ static struct gr_error *add_memory(struct finder *f, uint64_t start,
 			NULL;
 	if (err)
 		return err;
-	return pointer ? add(f, GR_C_ROOT_STACK, pointer->sp & ~UINT64_C(7),
-			     end, pointer->lwp) :
+	return pointer ? add_in_use(f, start, end, pointer) :
 			 add(f, GR_C_ROOT_MEMORY, start, end, 0);
 }
 

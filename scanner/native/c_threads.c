@@ -22,7 +22,14 @@ static struct gr_error *add_pointer(const struct gr_sched *sched,
 				    struct gr_c_threads *t, uint64_t sp,
 				    int32_t lwp, uint8_t rank)
 {
-	const struct gr_stack_pointer pointer = { sp, lwp, rank };
+	// Go saves a stack pointer where it calls a function.
+	const struct gr_stack_pointer pointer = {
+		.sp = sp,
+		.lwp = lwp,
+		.rank = rank,
+		.red_zone_bytes =
+			rank == RANK_G0 ? 0 : sched->rt->arch->red_zone_bytes,
+	};
 
 	return sp ? gr_runtime_append(sched->rt, gr_stack_pointer_vector,
 				      &t->pointers, pointer) :

@@ -15,6 +15,7 @@ struct gr_stack_pointer {
 	uint64_t sp;
 	int32_t lwp;
 	uint8_t rank; /**< The one of the lowest rank counts, of a thread. */
+	uint8_t red_zone_bytes; /**< Below it, which are in use, too. */
 };
 GR_VECTOR(gr_stack_pointer_vector, struct gr_stack_pointer);
 

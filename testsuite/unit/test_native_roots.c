@@ -49,7 +49,7 @@ static void put_stack(struct native_world *w, uint64_t tcb, uint64_t stack)
 static struct roots_world *setup(void)
 {
 	struct roots_world *w = suite_alloc(sizeof(*w));
-	const struct gr_stack_pointer sp = { STACKS + 0x1238, LWP, 0 };
+	const struct gr_stack_pointer sp = { STACKS + 0x1238, LWP, 0, 0 };
 	const struct gr_thread_base base = { tcb_of(1), LWP + 1 };
 
 	w->n = native_create(true);
@@ -185,6 +185,20 @@ static void check_whole(struct roots_world *w, uint64_t start, uint64_t end,
 	assert_int_equal(root->kind, kind);
 }
 
+/* A function that calls no other one has variables below its stack pointer; the
+ * stack may begin there. */
+TEST_F(red_zone)
+{
+	struct gr_stack_pointer *sp = &w->threads.pointers.data[0];
+
+	sp->red_zone_bytes = 128;
+	check_whole(w, STACKS + 0x1238 - 128, STACKS + STACK_BYTES,
+		    GR_C_ROOT_STACK);
+	sp->sp = STACKS + 100;
+	assert_null(find_roots(w, 0));
+	assert_int_equal(w->roots.data[0].start, STACKS);
+}
+
 #define POOL UINT64_C(0x7fffd0000000)
 #define POOL_END (POOL + 2 * STACK_BYTES)
 
@@ -192,7 +206,7 @@ static void check_whole(struct roots_world *w, uint64_t start, uint64_t end,
  * is that of a stack, but nothing says so. Part of it may be a stack in use. */
 TEST_F(tree)
 {
-	const struct gr_stack_pointer sp = { POOL + 0x1000, LWP, 0 };
+	const struct gr_stack_pointer sp = { POOL + 0x1000, LWP, 0, 128 };
 
 	native_map_anonymous(w->n, POOL, 2 * STACK_BYTES);
 	put_tcb(w->n, POOL + STACK_BYTES);
@@ -293,12 +307,12 @@ static void pointers_everywhere(struct roots_world *w)
 	enum { POINTERS = 100000 };
 
 	for (uint64_t i = 0; i < POINTERS; i++) {
-		struct gr_stack_pointer p = { STACKS + 0x1239, i, i % 3 };
+		struct gr_stack_pointer p = { STACKS + 0x1239, i, i % 3, 0 };
 
 		assert_true(gr_stack_pointer_vector_append(&w->threads.pointers,
 							   p));
 	}
-	const struct gr_stack_pointer last = { UINT64_MAX, 7, 0 };
+	const struct gr_stack_pointer last = { UINT64_MAX, 7, 0, 128 };
 	assert_true(gr_stack_pointer_vector_append(&w->threads.pointers, last));
 }
 

@@ -101,12 +101,14 @@ func holdByGoroutine() {
 	<-ready
 }
 
-// waitInC leaves three threads of Go that wait in C.
+// waitInC leaves four threads of Go that wait in C.
 func waitInC() {
 	go C.wait_with_frame()
 	go C.wait_with_register()
 	go C.wait_in_coroutine()
-	for C.waiting_callers() < 2 || C.waiting_coroutines() < 1 {
+	go C.wait_with_red_zone()
+	for C.waiting_callers() < 2 || C.waiting_coroutines() < 1 ||
+		C.waiting_red_zones() < 1 {
 		time.Sleep(time.Millisecond)
 	}
 }

@@ -36,4 +36,8 @@ int waiting_callers(void);
 void wait_in_coroutine(void);
 int waiting_coroutines(void);
 
+/** Hold a block in the red zone below the stack pointer; never returns. */
+void wait_with_red_zone(void);
+int waiting_red_zones(void);
+
 #endif

@@ -31,7 +31,7 @@ static void *volatile *protected_mapping, *volatile *executable_mapping;
 static void *volatile *break_of_program, *volatile *pool;
 static struct halves *under_stack, *under_coroutine;
 static ucontext_t thread_context, coroutine_context;
-static int coroutines;
+static int coroutines, red_zones;
 
 static void *map(size_t bytes, int access)
 {
@@ -136,10 +136,55 @@ int waiting_coroutines(void)
 	return __atomic_load_n(&coroutines, __ATOMIC_SEQ_CST);
 }
 
+// Wait with the block in nothing but the red zone, where a function that calls
+// no other one has variables.
+static void pause_with_red_zone(uintptr_t hidden)
+{
+#ifdef __x86_64__
+	asm volatile("notq %%rdi\n\t"
+		     "movq %%rdi, -104(%%rsp)\n\t"
+		     "xorl %%edi, %%edi\n"
+		     "1:\tmovl $34, %%eax\n\t" // pause()
+		     "syscall\n\t"
+		     "jmp 1b"
+		     : "+D"(hidden)
+		     :
+		     : "rax", "rcx", "r11", "memory");
+#else
+	void *volatile block = (void *)~hidden;
+
+	while (block)
+		pause();
+#endif
+}
+
+static void *stay_with_red_zone(void *unused)
+{
+	uintptr_t hidden = ~(uintptr_t)take(HELD, "red zone", 200);
+
+	thread_ready();
+	pause_with_red_zone(hidden);
+	return unused;
+}
+
+void wait_with_red_zone(void)
+{
+	uintptr_t hidden = ~(uintptr_t)take(HELD, "red zone of caller", 232);
+
+	__atomic_add_fetch(&red_zones, 1, __ATOMIC_SEQ_CST);
+	pause_with_red_zone(hidden);
+}
+
+int waiting_red_zones(void)
+{
+	return __atomic_load_n(&red_zones, __ATOMIC_SEQ_CST);
+}
+
 void hold_unusually(void)
 {
 	hold_by_protected();
 	hold_by_break();
 	hold_by_pool();
 	hold_under_stack();
+	thread_stays_with(NULL, stay_with_red_zone);
 }
