@@ -10,8 +10,8 @@ struct gr_answers;
 struct gr_program;
 
 /**
- * A name of a type: as answers print it (`main.T`, `[]main.T`, `string`), or of
- * an array with so many values (`[48]main.T`).
+ * A name of a type: as answers print it (`main.T`, `[]main.T`, `string`, `C
+ * block`), or of an array with so many values (`[48]main.T`).
  */
 struct gr_type_filter {
 	const char *name;

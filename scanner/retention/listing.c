@@ -102,28 +102,34 @@ static struct gr_error *add_line(struct lister *l, gr_vertex v, uint64_t addr,
 
 static const char unknown[] = "?";
 
-/* Are the objects of a kind wanted, by the name that is printed or as arrays of
- * so many values? */
+/* Are the objects of a kind wanted, by the name that is printed, as arrays of so
+ * many values, or as blocks of C? */
 static struct gr_error *ask_for_kind(struct lister *l, uint32_t label,
-				     uint64_t bytes, struct kind *kind)
+				     uint64_t bytes, bool is_block,
+				     struct kind *kind)
 {
 	const struct gr_listing_options *options = l->options;
 	const char *name = gr_memory_name(l->answers->stop->program, label);
-	const char *array =
-		gr_memory_array_name(l->answers->stop->program, label, bytes);
+	const char *other =
+		is_block && label == GR_TYPE_NONE ?
+			GR_BLOCK_NAME :
+			gr_memory_array_name(l->answers->stop->program, label,
+					     bytes);
 	struct gr_error *err = options->is_wanted(
 		options->ctx, *name ? name : unknown, &kind->is_wanted);
 
-	if (err || kind->is_wanted || !*array)
+	if (err || kind->is_wanted || !*other)
 		return err;
-	return options->is_wanted(options->ctx, array, &kind->is_wanted);
+	return options->is_wanted(options->ctx, other, &kind->is_wanted);
 }
 
 /* The kind of objects of a label and a size, asked for once. */
 static struct gr_error *find_kind(struct lister *l, uint32_t label,
-				  uint64_t bytes, struct kind *ret)
+				  uint64_t bytes, bool is_block,
+				  struct kind *ret)
 {
-	uint32_t index = gr_keys_find(&l->keys, bytes, label);
+	uint64_t key = bytes | (uint64_t)is_block << 63;
+	uint32_t index = gr_keys_find(&l->keys, key, label);
 	struct gr_error *err = NULL;
 
 	if (index != UINT32_MAX) {
@@ -138,10 +144,10 @@ static struct gr_error *find_kind(struct lister *l, uint32_t label,
 	if (!*ret->type)
 		ret->type = unknown;
 	if (l->options->is_wanted)
-		err = ask_for_kind(l, label, bytes, ret);
+		err = ask_for_kind(l, label, bytes, is_block, ret);
 	if (err)
 		return err;
-	return gr_keys_add(&l->keys, bytes, label, l->kinds.size) &&
+	return gr_keys_add(&l->keys, key, label, l->kinds.size) &&
 			       kind_vector_append(&l->kinds, *ret) ?
 		       NULL :
 		       &gr_enomem;
@@ -160,7 +166,8 @@ static struct gr_error *list_object(struct lister *l, gr_vertex v,
 	    (bytes < l->options->min_bytes || !gr_graph_is_reached(l->g, v)))
 		return NULL;
 	if (!err)
-		err = find_kind(l, l->g->objects->type[v], bytes, &kind);
+		err = find_kind(l, l->g->objects->type[v], bytes,
+				gr_vertex_is_block(l->g, v), &kind);
 	if (err || !kind.is_wanted)
 		return err;
 	if (l->options->limit && total->objects == l->options->limit) {

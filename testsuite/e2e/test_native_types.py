@@ -267,3 +267,17 @@ def test_fields(programs):
     assert found["struct node.entry"] == len(nodes)
     assert found["struct node.next"] == 2
     assert not [key for key in found if key.startswith("struct node+")]
+
+
+def test_blocks_without_a_type(programs):
+    """Tables of types have them as `C block': it can be asked for."""
+    target = programs()
+    histogram = natives.asked(target, "histogram", "--top", "0")
+    [row] = [r for r in histogram["rows"] if r["key"] == "C block"]
+    document = natives.asked(target, "objects", "--type", "^C block$")
+    found = {row["address"] for row in document["objects"]}
+    assert addresses(target, "") <= found
+    assert len(found) == row["objects"]
+    merged = natives.asked(target, "why", "--type", "C block")
+    assert merged["objects"] == row["objects"]
+    assert merged["bytes"] == row["c_bytes"]
