@@ -117,7 +117,8 @@ static struct gr_error *compare_roots(struct wrong *w, struct gr_stop *stop)
 		unsigned int far;
 
 		err = gr_runtime_step(w->rt, 1);
-		if (err || !name || name == before || strchr(name, '$'))
+		if (err || !name || name == before || strchr(name, '$') ||
+		    !strcmp(name, w->name))
 			continue;
 		before = name;
 		err = gr_runtime_step(w->rt, strnlen(name, GR_NEAR_BYTES));

@@ -21,9 +21,11 @@ struct root_name {
 
 /* The roots that have the name. */
 struct found {
-	struct gr_place place; /* the first one */
+	struct gr_place place; /* the first one of a goroutine */
+	struct gr_place other; /* the first one of no goroutine */
 	uint32_t first, last;  /* goroutines */
 	size_t ngoroutines;
+	size_t nothers; /* roots that belong to no goroutine */
 };
 
 static bool parse_digits(const char *text, int base, uint64_t *ret)
@@ -137,11 +139,19 @@ static void find_listed(struct gr_stop *stop, const struct root_name *name,
 	for (size_t i = 0; i < stop->roots.list.size; i++) {
 		const struct gr_root *root = &stop->roots.list.data[i];
 
-		if (!is_of_goroutine(&stop->sched, name, root->goroutine) ||
-		    !is_called(name, root->name))
+		bool is_of_none = root->goroutine >= stop->sched.ngoroutines;
+
+		if (is_of_none ? name->has_goid :
+				 !is_of_goroutine(&stop->sched, name,
+						  root->goroutine))
+			continue;
+		if (!is_called(name, root->name))
 			continue;
 		struct gr_place place = place_of(stop->program, root);
-		find(found, root->goroutine, &place);
+		if (!is_of_none)
+			find(found, root->goroutine, &place);
+		else if (!found->nothers++)
+			found->other = place;
 	}
 }
 
@@ -208,7 +218,15 @@ static struct gr_error *answer(struct gr_sched *sched,
 	const char *written = ret->name;
 	int len = name->len;
 
-	if (!found->ngoroutines)
+	if (!found->ngoroutines && found->nothers > 1)
+		return gr_error_format(
+			GR_ERROR_ARGUMENT,
+			"%zu roots are called \"%s\": ask about what "
+			"one of them holds, as 0x%" PRIx64,
+			found->nothers, name->text,
+			found->other.value ? found->other.value :
+					     found->other.addr);
+	if (!found->ngoroutines && !found->nothers)
 		return gr_error_format(GR_ERROR_NOT_FOUND,
 				       "no root is called \"%s\"", name->text);
 	if (found->ngoroutines > 1)
@@ -218,7 +236,7 @@ static struct gr_error *answer(struct gr_sched *sched,
 			"in %.*s@%" PRIu64,
 			found->ngoroutines, len, name->text, len, name->text,
 			sched->goroutines[found->first].goid);
-	*ret = found->place;
+	*ret = found->ngoroutines ? found->place : found->other;
 	ret->name = written;
 	return NULL;
 }

@@ -334,3 +334,20 @@ def test_process(farm, variant):
     document = json.loads(done.stdout)
     assert document["finalization"]["queued_finalizers"] == WAITING
     assert document["cause_kind"] == "finalizers"
+
+
+@variants(newest=["default"])
+def test_roots_of_one_name(farm, variant):
+    """All finalizers have one name, which is not suggested in its own place."""
+    target = farm.target("finalizing", variant, args=["mutex"])
+    name = "runtime.SetFinalizer.obj"
+    done = run_cli(["core", target.exe, target.core, "why", name])
+    assert done.returncode == 1
+    found = re.search(
+        rf'(\d+) roots are called "{name}": .* as (0x[0-9a-f]+)', done.stderr
+    )
+    assert int(found[1]) >= WAITING, done.stderr
+    assert "did you mean" not in done.stderr
+    words = ["why", found[2], "--all-roots"]
+    done = run_cli(["core", target.exe, target.core, *words])
+    assert done.returncode == 0 and name in done.stdout
