@@ -88,11 +88,23 @@ def held_by(scan: Any, text: str, limits: Any) -> Place:
     if not answer.is_object:
         raise Error(
             f"goref: {text} is not an object of the heap: "
-            f"{answer.description}"
+            f"{_what(scan, answer)}"
         )
     if type_ == NO_TYPE and answer.type and not answer.offset:
         type_ = _type_of_struct(scan, answer.type, address)
     return (name, address, type_, False, value)
+
+
+def _what(scan: Any, answer: Any) -> str:
+    """The memory at an address in no object of Go. Only a block of C has no
+    description."""
+    if answer.description:
+        return str(answer.description)
+    block = scan.object_info(answer.addr, 0, 0)
+    return (
+        f"{block.type or 'C block'}, {block.bytes:,} bytes at "
+        f"{block.base_addr:#x} (`goref object' describes it)"
+    )
 
 
 def _type_of_struct(scan: Any, name: str, address: int) -> int:

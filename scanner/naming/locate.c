@@ -353,6 +353,40 @@ struct gr_error *gr_stop_locate(struct gr_stop *stop, uint64_t addr,
 	return err || (ret->text && ret->name) ? err : &gr_enomem;
 }
 
+struct gr_error *gr_stop_locate_c(struct gr_stop *stop,
+				  const struct gr_located *at, const char **ret)
+{
+	struct gr_arena *arena = &stop->program->arena;
+	struct gr_native *native = NULL;
+	struct gr_error *err = NULL;
+	uint64_t of;
+
+	*ret = at->text;
+	if (at->kind == GR_LOCATED_OUTSIDE ||
+	    at->kind == GR_LOCATED_MAPPED_FILE)
+		err = gr_stop_native(stop, &native);
+	if (err || !native)
+		return err;
+	if (gr_blocks_find(&native->blocks, at->addr) != GR_BLOCK_NONE) {
+		*ret = "";
+		return NULL;
+	}
+	switch (gr_native_gap_at(native, at->addr, &of)) {
+	case GR_GAP_NONE:
+		break;
+	case GR_GAP_FREE:
+		*ret = gr_arena_internf(arena,
+					"free memory of malloc (arena "
+					"0x%" PRIx64 ")",
+					of);
+		break;
+	case GR_GAP_HEADER:
+		*ret = gr_arena_internf(
+			arena, "header of the C block at 0x%" PRIx64, of);
+	}
+	return *ret ? NULL : &gr_enomem;
+}
+
 struct gr_error *gr_scan_locate(struct gr_scan *scan, uint64_t addr,
 				struct gr_located *ret)
 {

@@ -60,4 +60,14 @@ struct gr_error *gr_scan_locate(struct gr_scan *scan, uint64_t addr,
 struct gr_error *gr_stop_locate(struct gr_stop *stop, uint64_t addr,
 				struct gr_located *ret) GR_MUST_CHECK;
 
+/**
+ * Describe memory in no object of Go by the allocators of C, if the stop has C
+ * memory: "" for a block of C, free memory of malloc, the header of a block.
+ * Anything else, and what the walks of the arenas do not prove, is left as @p at
+ * has it. *@p ret belongs to the scan.
+ */
+struct gr_error *gr_stop_locate_c(struct gr_stop *stop,
+				  const struct gr_located *at,
+				  const char **ret) GR_MUST_CHECK;
+
 #endif /* GR_LOCATE_H */

@@ -149,6 +149,10 @@ static inline void gr_glibc_miss(struct gr_native_arena *arena)
 struct gr_error *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
 				    const char *kind) GR_MUST_CHECK;
 
+/** Note that [@p start, @p end) of an arena is neither a block nor free. */
+struct gr_error *gr_glibc_add_other(struct gr_glibc *g, uint32_t arena,
+				    uint64_t start, uint64_t end) GR_MUST_CHECK;
+
 /** Append a block of @p arena, whose chunk is at @p chunk. */
 struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,
 				    uint64_t chunk, uint64_t bytes,

@@ -393,6 +393,7 @@ static struct gr_error *drop_cache(struct finder *f, uint32_t block)
 			 .data[f->g->blocks.list.data[block].arena];
 	const struct gr_block *b = &f->g->blocks.list.data[block];
 	const struct cache_layout *layout = layout_of(b);
+	uint64_t chunk = b->addr - GR_CHUNK_USER;
 	struct gr_error *err = NULL;
 
 	if (gr_bitmap_test(f->dropped, block))
@@ -400,6 +401,8 @@ static struct gr_error *drop_cache(struct finder *f, uint32_t block)
 	gr_bitmap_set(f->dropped, block);
 	arena->in_use_blocks--;
 	arena->in_use_bytes -= gr_block_bytes(b);
+	err = gr_glibc_add_other(f->g, b->arena, chunk,
+				 chunk + gr_block_bytes(b));
 	for (unsigned int i = 0; !err && i < NBINS; i++)
 		err = drop_bin(f, b, layout, i);
 	return err;

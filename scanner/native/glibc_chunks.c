@@ -52,6 +52,17 @@ void gr_glibc_count_free(const struct gr_glibc *g,
 		g->r->spec->residency, chunk, chunk + bytes);
 }
 
+struct gr_error *gr_glibc_add_other(struct gr_glibc *g, uint32_t arena,
+				    uint64_t start, uint64_t end)
+{
+	const struct gr_native_range range = { start, end, arena };
+
+	return start < end ?
+		       gr_runtime_append(g->r->spec->rt, gr_native_range_vector,
+					 &g->r->native->others, range) :
+		       NULL;
+}
+
 /* Add the pages [start, end) that malloc_trim() would give back. */
 static struct gr_error *add_trimmable(struct walk *w, uint64_t start,
 				      uint64_t end)
@@ -249,14 +260,19 @@ static struct gr_error *pass_fence(struct walk *w, uint64_t at, uint64_t head,
 		*ret = w->region->end;
 		return NULL;
 	}
+	uint64_t start = at;
 	// The end of a heap that was almost full: a chunk of it is one, too.
-	if (!(head & ~(uint64_t)GR_CHUNK_FLAGS))
+	if (!(head & ~(uint64_t)GR_CHUNK_FLAGS)) {
+		start = w->chunk;
 		w->bytes = 0;
+	}
 	struct gr_error *err = end_chunk(w, at, head);
 
 	*ret = w->region->end;
 	if (!err && w->arena->addr == w->g->main_arena)
 		err = pass_foreign(w, at + 2 * FENCE_BYTES, ret);
+	if (!err)
+		err = gr_glibc_add_other(w->g, w->region->arena, start, *ret);
 	if (!err && w->region->top && *ret >= w->region->end)
 		gr_glibc_fail(w->arena, "its chunks do not lead to its top");
 	return err;
@@ -302,7 +318,9 @@ struct gr_error *gr_glibc_walk(struct gr_glibc *g,
 		.arena = &g->r->native->arenas.data[region->arena],
 	};
 	uint64_t at = region->first;
-	struct gr_error *err = NULL;
+	struct gr_error *err =
+		gr_glibc_add_other(g, region->arena, region->start,
+				   at < region->end ? at : region->end);
 
 	g->r->view.is_recording = true;
 	// Bounded by the region: each chunk lies behind the one before.

@@ -133,6 +133,8 @@ static struct gr_error *add_chunk(struct search *s, uint64_t chunk,
 						 gr_native_range_vector,
 						 &native->memory, range);
 	if (!err)
+		err = gr_glibc_add_other(s->g, s->arena, range.start, chunk);
+	if (!err)
 		err = gr_glibc_add_block(s->g, s->arena, chunk, bytes, 2);
 	s->is_over = s->g->has_par &&
 		     arena->in_use_blocks == s->g->mapped_count &&

@@ -17,6 +17,7 @@ void gr_native_deinit(struct gr_native *native)
 	gr_native_arena_vector_deinit(&native->arenas);
 	gr_native_range_vector_deinit(&native->memory);
 	gr_native_range_vector_deinit(&native->foreign);
+	gr_native_range_vector_deinit(&native->others);
 	gr_native_range_vector_deinit(&native->structures);
 	gr_native_range_vector_deinit(&native->trimmable);
 	gr_blocks_deinit(&native->blocks);
@@ -88,6 +89,23 @@ bool gr_native_is_free(const struct gr_native *native, uint64_t addr)
 		return false;
 	return !next || addr - list[next - 1].addr >
 				gr_block_usable_bytes(&list[next - 1]);
+}
+
+enum gr_native_gap gr_native_gap_at(const struct gr_native *native,
+				    uint64_t addr, uint64_t *ret)
+{
+	const struct gr_block_vector *list = &native->blocks.list;
+	const struct gr_native_range *range = gr_native_memory_at(native, addr);
+	uint32_t next = gr_blocks_from(&native->blocks, addr);
+
+	if (!range || !native->arenas.data[range->arena].is_checked)
+		return GR_GAP_NONE;
+	*ret = next < list->size ? list->data[next].addr : 0;
+	if (next < list->size &&
+	    *ret - addr <= list->data[next].header_words * GR_WORD_BYTES)
+		return GR_GAP_HEADER;
+	*ret = native->arenas.data[range->arena].addr;
+	return range_at(&native->others, addr) ? GR_GAP_NONE : GR_GAP_FREE;
 }
 
 const struct gr_mapping *
@@ -210,6 +228,8 @@ static struct gr_error *read_all(const struct gr_native_spec *spec,
 		err = sort_ranges(spec->rt, &native->structures);
 	if (!err)
 		err = sort_ranges(spec->rt, &native->memory);
+	if (!err)
+		err = sort_ranges(spec->rt, &native->others);
 	return err ? err : sort_ranges(spec->rt, &native->trimmable);
 }
 

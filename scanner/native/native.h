@@ -89,6 +89,10 @@ struct gr_native {
 	/** Memory of the program itself in that of arenas: it has moved the
 	 * break. By address. */
 	struct gr_native_range_vector foreign;
+	/** The parts of it that are neither blocks nor free, by address:
+	 * structures of the allocators, and memory of others that lies
+	 * between. */
+	struct gr_native_range_vector others;
 	/** Structures of allocators in data of files. Their pointers to free
 	 * chunks lead to the last bytes of the blocks before these: they hold
 	 * nothing. */
@@ -153,6 +157,21 @@ static inline bool gr_native_may_hold(const struct gr_mapping *m)
  * them are no such memory. Addresses of the allocator's own structures may be.
  */
 bool gr_native_is_free(const struct gr_native *native, uint64_t addr);
+
+/** The memory of an arena that is checked, outside of its blocks. */
+enum gr_native_gap {
+	GR_GAP_NONE,   /**< Another arena, a block, or not known. */
+	GR_GAP_FREE,   /**< Free memory, by the walk of the arena. */
+	GR_GAP_HEADER, /**< The header of a block. */
+};
+
+/**
+ * Find out what is at an address that no block has, as gr_blocks_find() says.
+ *
+ * @param[out] ret The address of the arena's structure, or that of the block.
+ */
+enum gr_native_gap gr_native_gap_at(const struct gr_native *native,
+				    uint64_t addr, uint64_t *ret);
 
 /** A mapping that holds @p addr, or NULL. */
 const struct gr_mapping *

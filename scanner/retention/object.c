@@ -244,7 +244,9 @@ static struct gr_error *answer(struct gr_answers *answers, uint64_t addr,
 		info->type = at.type;
 		err = describe(answers, addr, options, info);
 	} else {
-		err = describe_block(answers, addr, options, info);
+		err = gr_stop_locate_c(answers->stop, &at, &info->description);
+		if (!err)
+			err = describe_block(answers, addr, options, info);
 	}
 	if (!err)
 		*ret = steal_ptr(info);

@@ -204,6 +204,7 @@ struct gr_error *gr_why_find(struct gr_answers *answers,
 		err = find_chain(answers, options, addr, why);
 	} else {
 		why->type = "";
+		err = gr_stop_locate_c(answers->stop, &at, &why->description);
 	}
 	if (!err)
 		*ret = steal_ptr(why);

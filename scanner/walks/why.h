@@ -38,7 +38,8 @@ struct gr_why {
 	uint64_t goroutine_id; /**< For stack roots, else 0. */
 	struct gr_hop *hops;
 	size_t nhops;
-	/** If it is not an object: "stack of goroutine 7", "free slot". */
+	/** If it is not an object: "stack of goroutine 7", "free slot"; "" if
+	 * it is a block of C. */
 	const char *description;
 	/** The gaps of the target and of the walk. */
 	struct gr_gaps gaps;

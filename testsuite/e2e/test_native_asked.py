@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Questions about memory that nothing holds: leaked blocks of C, blocks that
-only leaked ones lead to, and dead objects of Go. Every verb that takes an
-address has an answer, or refuses in one line."""
+only leaked ones lead to, dead objects of Go, and free memory of malloc. Every
+verb that takes an address has an answer, or refuses in one line."""
 
 import json
 
@@ -11,6 +11,7 @@ import natives
 from goref.verbs import VERBS
 from natives import CENTRAL
 from session import run_cli, run_goref
+from targets import attach_reason, skip_if
 from test_native_leaks import planted
 
 ASKED = sorted(
@@ -22,6 +23,7 @@ REFUSED = {
     "leaked": {"dominators", "scan"},
     "behind leaked": {"dominators", "scan"},
     "dead": {"dominators"},
+    "freed": {"dominators", "scan"},
 }
 
 API = """
@@ -81,6 +83,7 @@ def addresses(target):
         "leaked": rows(target, "malloc")[7],
         "behind leaked": rows(target, "chain")[3],
         "dead": int(target.truth["dead"], 16),
+        "freed": target.truth["freed"][0][0],
     }
 
 
@@ -119,6 +122,7 @@ def test_dominators(target, addresses):
         "leaked": "is in a block of C that is not reached",
         "behind leaked": "is in a block of C that is not reached",
         "dead": "is not a reached object of the heap",
+        "freed": "is not a reached object of the heap",
     }
     for kind, text in texts.items():
         words = [f"{address:#x}" for address in (held, addresses[kind])]
@@ -134,11 +138,14 @@ def test_keys_of_a_leaked_block(target, addresses):
     held = target.truth["kept"]["globals"][0][0]
     of_kind = {**addresses, "held": held}
     for kind, address in of_kind.items():
+        if kind == "freed":
+            continue
         is_leaked = kind.endswith("leaked")
         whole = natives.asked(target, "object", f"{address:#x}")
         why = natives.asked(target, "why", f"{address:#x}")
         assert whole["leaked"] is why["object"]["leaked"] is is_leaked
         assert whole["kind"] == why["object"]["kind"]
+        assert whole["description"] is why["description"] is None
         for document in whole, why:
             assert document["reachable"] == (kind == "held")
             for key in "retained_bytes", "retained_c_bytes":
@@ -152,10 +159,10 @@ def test_keys_of_a_leaked_block(target, addresses):
 def test_scripts(target, addresses):
     """A leaked block is an object without a dominator."""
     words = json.dumps(list(addresses.values()))
-    leaked, behind, dead = natives.told(
+    leaked, behind, *others = natives.told(
         natives.OPEN + API, *natives.where(target), words
     )
-    assert dead is None
+    assert others == [None, None]
     chain = rows(target, "chain")
     for block, name in (leaked, "leaked"), (behind, "behind leaked"):
         assert block["address"] == addresses[name]
@@ -222,3 +229,64 @@ def test_content_ends_with_the_block(target):
     )
     header = {bytes_: 16 if bytes_ > 100 << 10 else 8 for _, bytes_ in blocks}
     assert found == [bytes_ - header[bytes_] for _, bytes_ in blocks]
+
+
+LARGE = 300 << 10  # malloc maps it alone, and free() unmaps it
+
+
+def free_of(target):
+    """Addresses that the program has freed, and those of their arenas."""
+    arenas = {
+        arena["address"]
+        for allocator in natives.native(target)["allocators"]
+        for arena in allocator["arena_list"]
+    }
+    return arenas, [a for a, bytes_ in target.truth["freed"] if bytes_ < LARGE]
+
+
+def test_free_memory(target):
+    """Each of the freed blocks, wherever malloc keeps it, and the byte in
+    front of a block."""
+    arenas, freed = free_of(target)
+    assert len(freed) == 100
+    questions = [f"goref why {address:#x} --json" for address in freed]
+    run = run_goref(target, questions)
+    texts = {run.json(i)["description"] for i in range(len(freed))}
+    [text] = texts
+    assert text.startswith("free memory of malloc (arena 0x")
+    assert text.removesuffix(")").rpartition(" ")[2] in arenas
+    block = rows(target, "big")[0]
+    for verb in "why", "object":
+        document = natives.asked(target, verb, f"{block - 1:#x}")
+        text = f"header of the C block at {block:#x}"
+        assert document["description"] == text
+
+
+@pytest.mark.parametrize("source", ["process", "saved"])
+def test_free_memory_elsewhere(farm, target, tmp_path, source):
+    if source == "process":
+        skip_if(attach_reason())
+        target = planted(farm, CENTRAL, "live")
+    _, freed = free_of(target)
+    words = "object", f"{freed[3]:#x}"
+    if source == "process":
+        document = natives.asked(target, *words)
+    else:
+        saved = tmp_path / "saved"
+        done = run_cli([*natives.where(target), "save", saved])
+        assert done.returncode == 0, done.stderr
+        document = natives.opened(saved, *words)
+    assert document["description"].startswith("free memory of malloc")
+
+
+def test_scan_names_a_block(target):
+    """Be it held or leaked."""
+    held = target.truth["kept"]["globals"][0]
+    for address, bytes_ in held, target.truth["leaked"]["malloc"][0]:
+        place = f"{address:#x}"
+        done = run_cli([*natives.where(target), "scan", place])
+        assert done.returncode == 1 and not done.stdout
+        assert done.stderr == (
+            f"goref: {place} is not an object of the heap: C block, "
+            f"{bytes_:,} bytes at {place} (`goref object' describes it)\n"
+        )

@@ -94,7 +94,7 @@ def test_leaked_block(make):
         asked = {"block": block._replace(**fields)}
         why = make.why(addr=0xC000012348)
         assert report(why, **asked).lines() == [
-            "0xc000012348: C block, 56 bytes at 0xc000012340",
+            "0xc000012348: C block, 56 bytes at 0xc000012340 + 8",
             words,
         ]
         assert report(why, **asked).document()["object"]["leaked"] is True

@@ -420,7 +420,13 @@ static inline void check_bounds(struct native_world *w)
 	}
 	for (size_t i = 0; i < native->arenas.size; i++) {
 		const struct gr_native_arena *a = &native->arenas.data[i];
+		uint64_t other_bytes = 0;
 
+		for (size_t k = 0; k < native->others.size; k++)
+			if (native->others.data[k].arena == i)
+				other_bytes += native->others.data[k].end -
+					       native->others.data[k].start;
+		assert_true(!a->is_checked || other_bytes == a->other_bytes);
 		assert_true(a->is_checked == !a->reason);
 		assert_true(!a->is_checked ||
 			    a->in_use_bytes + a->free_bytes + a->other_bytes ==

@@ -144,6 +144,61 @@ TEST(foreign_memory)
 	assert_int_equal(arena_of(w, 0)->in_use_blocks, 9);
 	assert_int_equal(arena_of(w, 0)->other_bytes,
 			 CACHE_BYTES + 0xa000 - 0x7fe0);
+	uint64_t of;
+	assert_int_equal(gr_native_gap_at(&w->native, BREAK + 0x9000, &of),
+			 GR_GAP_NONE);
+	native_destroy(w);
+}
+
+struct gap_case {
+	const char *name;
+	uint64_t addr;
+	enum gr_native_gap gap;
+	uint64_t of; /* the arena, or the block */
+};
+
+static const struct gap_case gap_cases[] = {
+	{ "in a bin", SMALL + 16, GR_GAP_FREE, MAIN_ARENA },
+	{ "the last byte of it", A2 - 1, GR_GAP_FREE, MAIN_ARENA },
+	{ "in a fast bin", FAST1 + 16, GR_GAP_FREE, MAIN_ARENA },
+	{ "in a cache", CACHED2 + 40, GR_GAP_FREE, MAIN_ARENA },
+	{ "in a cache of another arena", CACHED3 + 16, GR_GAP_FREE, ARENA1 },
+	{ "top", BREAK_END - 1, GR_GAP_FREE, MAIN_ARENA },
+	{ "header", A2 + 8, GR_GAP_HEADER, A2 + 16 },
+	{ "the last byte of a header", A6 + 15, GR_GAP_HEADER, A6 + 16 },
+	{ "header of a mapping", ALIGNED1, GR_GAP_HEADER, ALIGNED1 + 16 },
+	{ "the cache itself", CACHE + 16, GR_GAP_NONE, 0 },
+	{ "the structure of an arena", ARENA1, GR_GAP_NONE, 0 },
+	{ "fenceposts", FENCES + 16, GR_GAP_NONE, 0 },
+	{ "the start of a mapping", MAPPED1, GR_GAP_NONE, 0 },
+	{ "memory of no allocator", TLS, GR_GAP_NONE, 0 },
+};
+
+TEST_ROWS(gap, gap_cases, c)
+{
+	struct native_world *w = native_create(true);
+	uint64_t of = 0;
+
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_int_equal(gr_blocks_find(&w->native.blocks, c->addr),
+			 GR_BLOCK_NONE);
+	assert_int_equal(gr_native_gap_at(&w->native, c->addr, &of), c->gap);
+	assert_true(c->gap == GR_GAP_NONE || of == c->of);
+	native_destroy(w);
+}
+
+TEST(gap_of_an_arena_that_is_not_checked)
+{
+	struct native_world *w = native_create(true);
+	uint64_t of;
+
+	put(w, SMALL + GR_CHUNK_SIZE, 0x1000);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_false(arena_of(w, 0)->is_checked);
+	assert_int_equal(gr_native_gap_at(&w->native, SMALL + 16, &of),
+			 GR_GAP_NONE);
 	native_destroy(w);
 }
 

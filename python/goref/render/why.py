@@ -90,9 +90,10 @@ class WhyReport(Report):
 
     def _block_lines(self, block: ObjectInfo) -> list[str]:
         name = block.type or of_block.NAME
+        where = f" + {block.offset}" if block.offset else ""
         lines = [
             f"{self.why.addr:#x}: {name}, {block.bytes:,} bytes at "
-            f"{block.base_addr:#x}"
+            f"{block.base_addr:#x}{where}"
         ]
         if not self.holders or not self.holders.holder:
             lost = of_block.lost_words(block, self.partial)
