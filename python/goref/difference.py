@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,20 @@ KEYS = ("type", "root", "path", "site", "package", "goroutine", "holder")
 BETWEEN = " -> "  # the steps of a path
 # Whose retained bytes are exact, so that a difference means something.
 EXACT = ("root", "goroutine")
+
+# Roots of C that are named by a thread or an address, which two processes do
+# not share, and what all of them are called together.
+_OF_ONE_PROCESS = re.compile(
+    r"(?:(C stack|registers) of thread \d+"
+    r"|(C stack|C thread|C memory|unchecked arena) at 0x[0-9a-f]+)"
+)
+_TOGETHER = {
+    "C stack": "C stacks of threads",
+    "registers": "registers of threads",
+    "C thread": "variables of threads in C",
+    "C memory": "C memory outside of allocators",
+    "unchecked arena": "unchecked arenas",
+}
 
 
 class Amount(NamedTuple):
@@ -52,7 +67,8 @@ class Row(NamedTuple):
 
     @property
     def retained_bytes(self) -> int:
-        return (self.new.retained_bytes or 0) - (self.old.retained_bytes or 0)
+        old, new = self.old.retained_bytes, self.new.retained_bytes
+        return 0 if old is None or new is None else new - old
 
     @property
     def c_bytes(self) -> int:
@@ -202,8 +218,25 @@ def _differs(by: str, row: Row) -> bool:
     return by in EXACT and bool(row.retained_bytes)
 
 
-def amounts(rows: Iterable[Mapping[str, Any]]) -> dict[str, Amount]:
-    return {row["key"]: _amount(row) for row in rows}
+def amounts(
+    rows: Iterable[Mapping[str, Any]], is_one_process: bool = True
+) -> dict[str, Amount]:
+    """The amounts by key. Roots that only one process has by that name count
+    together, unless both sides are of one process. The sum of what each of
+    them retains is not what they retain together."""
+    groups: dict[str, list[Amount]] = {}
+    for row in rows:
+        key = row["key"] if is_one_process else _general(row["key"])
+        groups.setdefault(key, []).append(_amount(row))
+    return {
+        key: group[0] if len(group) == 1 else _sum(group)
+        for key, group in groups.items()
+    }
+
+
+def _general(key: str) -> str:
+    found = _OF_ONE_PROCESS.fullmatch(key)
+    return _TOGETHER[found[1] or found[2]] if found else key
 
 
 def _suspects(
@@ -237,19 +270,29 @@ def _suspects(
     )
 
 
+def knows_sites(*totals: Mapping[str, Any]) -> bool:
+    """Has the runtime of all of them sampled allocations?"""
+    return all(side.get("knows_sites", True) for side in totals)
+
+
 def compare(
     old: Mapping[str, Any],
     new: Mapping[str, Any],
     paths: tuple[Mapping[str, Amount], Mapping[str, Amount]],
     min_bytes: int = 0,
+    is_one_process: bool = False,
 ) -> Difference:
     """Compare two documents of totals, and the paths of both trees."""
     tables = {}
     for by in KEYS:
         if by == "path":
             before, after = paths
+        elif by == "site" and not knows_sites(old, new):
+            before, after = {}, {}
         else:
-            before = amounts(old["tables"].get(by, ()))
-            after = amounts(new["tables"].get(by, ()))
+            before, after = (
+                amounts(side["tables"].get(by, ()), is_one_process)
+                for side in (old, new)
+            )
         tables[by] = table(by, before, after, min_bytes)
     return Difference(tables, _suspects(old["suspects"], new["suspects"]))

@@ -53,6 +53,55 @@ def test_tables(seed):
     assert [*grown, *reversed(shrunk)] == [*found.rows]
 
 
+def roots(*keys):
+    """Rows of 8 bytes."""
+    return [{"key": key, "objects": 1, "bytes": 8, "retained_bytes": 8,
+             "c_bytes": 8, "retained_c_bytes": 8} for key in keys]  # fmt: skip
+
+
+def compared(old, new, is_one_process):
+    sides = [{"tables": {"root": roots(*keys)}, "suspects": []}
+             for keys in (old, new)]  # fmt: skip
+    found = difference.compare(
+        *sides, ({}, {}), is_one_process=is_one_process
+    )
+    return found.tables["root"].rows
+
+
+OF_THREADS = (
+    ("C stack of thread 7", "C stack of thread 8", "C stacks of threads"),
+    ("registers of thread 7", "registers of thread 8",
+     "registers of threads"),
+    ("C thread at 0x7f01", "C thread at 0x7f02", "variables of threads in C"),
+    ("C memory at 0x7f01", "C memory at 0x7f02",
+     "C memory outside of allocators"),
+    ("C stack at 0x7f01", "C stack of thread 8", "C stacks of threads"),
+    ("unchecked arena at 0x7f01", "unchecked arena at 0x7f02",
+     "unchecked arenas"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("old, new, together", OF_THREADS)
+def test_roots_that_only_one_process_has(old, new, together):
+    """Threads and addresses of two processes do not match by name."""
+    assert compared([old], [new], False) == ()
+    assert {r.key for r in compared([old], [new], True)} == {old, new}
+    [row] = compared([old], [old, new], False)
+    assert (row.key, row.bytes, row.c_bytes) == (together, 8, 8)
+    # Nothing says how much two of them retain together.
+    assert row.old.retained_bytes == 8 and row.new.retained_bytes is None
+    assert row.retained_bytes == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["main.x", "C stack of thread x", "a C stack of thread 7",
+             "C memory at 0x7f01 in Go", "runtime.mheap_"],
+)  # fmt: skip
+def test_other_roots_keep_their_names(name):
+    [row] = compared([], [name], False)
+    assert row.key == name and row.new.retained_bytes == 8
+
+
 def test_what_is_known_on_one_side_only():
     one = difference.Amount(1, 10, 10)
     (row,) = difference.table("root", {}, {"a": one}).rows

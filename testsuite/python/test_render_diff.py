@@ -211,6 +211,104 @@ def test_document_of_c():
     assert (holder["growth_bytes"], holder["growth_c_bytes"]) == (0, 3072)
 
 
+def leaking(side, blocks, size, **more):
+    """Totals with blocks of C that nothing holds."""
+    key = "C blocks that nothing holds"
+    row = {"key": key, "objects": blocks, "bytes": size, "c_bytes": size}
+    side["tables"]["holder"].append(row)
+    found = {"leaked_c_objects": blocks, "leaked_c_bytes": size}
+    return {**side, **found, **more}
+
+
+def test_leaked_memory_of_c():
+    """It is not reached: it has a line, keys and a part in --fail-above."""
+    old = leaking(with_c(100, 1024), 1, 1024)
+    new = leaking(with_c(90, 1024), 4, 4096)
+    found = report(old, new)
+    first, second, *_ = found.lines()
+    assert first.startswith("reached: 1.8 KiB -> 1.7 KiB (-80 B, ")
+    assert second == (
+        "C blocks that nothing holds: 1.0 KiB -> 4.0 KiB (+3.0 KiB, "
+        "+300.0 %); 1 -> 4 blocks (+3)"
+    )
+    document = found.document()
+    assert document["growth_c_bytes"] == 0
+    assert document["growth_leaked_c_bytes"] == 3072
+    assert document["growth_leaked_c_objects"] == 3
+    assert document["old"]["leaked_c_bytes"] == 1024
+    assert document["new"]["leaked_c_objects"] == 4
+    assert found.most_grown() == ("live and leaked memory", 3072 - 80)
+    # The other way.
+    back = report(new, old)
+    assert "4.0 KiB -> 1.0 KiB (-3.0 KiB, -75.0 %)" in back.lines()[1]
+    assert back.most_grown() == ("live and leaked memory", 80 - 3072)
+
+
+def test_blocks_that_missing_memory_may_hold():
+    sides = (leaking(with_c(9, 1024), n, 64 * n, missing_c_bytes=4096 * n)
+             for n in (0, 1))  # fmt: skip
+    assert report(*sides).lines()[1].startswith(
+        "C blocks that nothing holds in what could be read: 0 B -> 64 B (+64 B"
+    )
+
+
+def test_only_leaked_memory_of_c():
+    """Then there is a table of holders, too."""
+    sides = []
+    for size in 0, 64:
+        side = totals(100)
+        side["tables"]["holder"] = []
+        sides.append(leaking(side, size // 64, size))
+    assert "By holder of C memory: 1 grew, 0 shrank" in report(*sides).lines()
+
+
+def test_leaked_memory_that_is_not_known():
+    unknown = {"leaked_c_objects": None, "leaked_c_bytes": None}
+    found = report(totals(1, **unknown), leaking(with_c(1, 64), 1, 64))
+    assert found.document()["growth_leaked_c_bytes"] is None
+    assert "C blocks that nothing holds:" not in found.text()
+    assert found.most_grown()[0] == "live memory"
+
+
+def test_the_row_that_grew_most():
+    assert "grew most: the type, by 2.3 KiB" in report(
+        totals(100), totals(400)
+    ).lines()
+
+
+@pytest.mark.parametrize("is_known", [(False, True), (True, False)])
+def test_sites_of_one_side_are_no_growth(is_known):
+    sides = (
+        totals(size, knows_sites=known, site_note="sampled" if known else "off")
+        for size, known in zip((100, 400), is_known)
+    )
+    found = report(*sides)
+    note = "sampled; off" if is_known[0] else "off; sampled"
+    assert f"By site: not known ({note})" in found.lines()
+    sites = found.document()["by"]["site"]
+    assert (sites["known"], sites["rows"]) == (False, [])
+    assert found.document()["by"]["type"]["known"] is True
+
+
+def test_roots_of_two_processes():
+    """The cell of what they retain together is empty: it is not known."""
+    def side(size, first):
+        found = with_c(100, 1024)
+        found["tables"]["root"] += [
+            {"key": f"C stack of thread {thread}", "objects": 1,
+             "bytes": size, "c_bytes": size, "retained_bytes": size,
+             "retained_c_bytes": size}
+            for thread in (first, first + 1)
+        ]  # fmt: skip
+        return found
+
+    lines = report(side(64, 10), side(96, 20)).lines()
+    at = lines.index("By root: 1 grew, 0 shrank")
+    assert lines[at + 2].split() == (
+        "+64 B +64 B 0 128 B 192 B C stacks of threads"
+    ).split()
+
+
 def test_no_c():
     """A program without C memory: no column, no table, no word of it."""
     found = report(totals(100), totals(400))

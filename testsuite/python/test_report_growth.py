@@ -316,6 +316,35 @@ def test_survivors():
     assert "it is not certain that both are of one process" in page
 
 
+def test_leaked_c_memory_comes_first():
+    """It grew while the live memory shrank: the page is about growth."""
+    sides = [
+        {**with_c(size, 1024), "leaked_c_objects": n,
+         "leaked_c_bytes": n << 20}
+        for size, n in ((100, 1), (90, 3))
+    ]  # fmt: skip
+    found = made(*sides)
+    assert found["growth_leaked_c_bytes"] == 2 << 20
+    page = growth.page(found)
+    text = text_of(page)
+    line = "Leaked C memory grew+2.0 MiB, +200.0 %: 1.0 MiB → 3.0 MiB"
+    assert text.index(line) < text.index("Live memory shrank")
+    assert 'href="#c-memory"' in page and 'id="c-memory"' in page
+    # Rows and tabs are in the order of all growth.
+    assert re.findall('aria-sort="(\\w+)"', page)[0] == "descending"
+    back = text_of(growth.page(made(*sides[::-1])))
+    shrank = "Leaked C memory shrank-2.0 MiB, -66.7 %: 3.0 MiB → 1.0 MiB"
+    assert back.index("Live memory grew") < back.index(shrank)
+
+
+def test_sites_that_are_not_known():
+    found = made(*(side(1, ["a"], knows_sites=False, site_note="it is off")
+                   for _ in range(2)))  # fmt: skip
+    text = text_of(growth.page(found))
+    assert "Not known; it is off." in text
+    assert "No difference; it is off." not in text
+
+
 def test_c_memory():
     """The chart, the legend and the tables show C, and the sums of both."""
     found = made(with_c(100, 1024), with_c(100, 4096))

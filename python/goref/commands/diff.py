@@ -199,6 +199,7 @@ def _compare(
             new.totals,
             trees.paths(before, after, _PATHS),
             options.min_bytes or 0,
+            is_same,
         ),
         is_one_process=is_same,
         survivors=_survivors(old, new)

@@ -51,10 +51,12 @@ def totals(
     counted = {by: scan.histogram(by, True) for by in _KEYS}
     in_c = counted["type"]
     tables = {by: _rows(found) for by, found in counted.items()}
-    if in_c.c_objects:
+    leaked = _leaked(scan)
+    if in_c.c_objects or leaked["leaked_c_objects"]:
         tables["holder"] = _rows(scan.histogram("holder"))
     tables["goroutine"] = _goroutines(scan)
-    tables["site"], site_note, is_cut = _sites(scan)
+    tables["site"], sites = _sites(scan)
+    is_cut = sites.pop("is_cut")
     lost += [CUT_SAMPLES] * is_cut
     info = scan.info()
     document: Document = {
@@ -66,9 +68,10 @@ def totals(
         "objects": ledger.reached.objects,
         "bytes": ledger.reached.bytes,
         **fields_of(in_c, "c_objects c_bytes"),
+        **leaked,
         "folded_bytes": ledger.folded.bytes,
         "tables": tables,
-        "site_note": site_note,
+        **sites,
         "suspects": _suspects(scan.suspects(), how),
     }
     return document, lost
@@ -81,6 +84,19 @@ def _rows(found: Histogram) -> list[Document]:
         )
         for row in found.rows
     ]
+
+
+def _leaked(scan: Scan) -> Document:
+    """Blocks of C that nothing holds, which no table but that of holders has.
+    Their number is null if it is not known."""
+    found = scan.native_leaks()
+    keys = ("leaked_c_objects", "leaked_c_bytes", "missing_c_bytes")
+    if found.is_known:
+        sizes = found.leaked_blocks, found.leaked_bytes, found.missing_bytes
+        return dict(zip(keys, sizes))
+    c_memory = scan.native()
+    has_none = c_memory.is_known and not c_memory.is_expected
+    return dict.fromkeys(keys, 0 if has_none else None)
 
 
 def _goroutines(scan: Scan) -> list[Document]:
@@ -127,13 +143,14 @@ def _goroutines(scan: Scan) -> list[Document]:
     ]
 
 
-def _sites(scan: Scan) -> tuple[list[Document], str, bool]:
-    """The sites that the runtime has sampled, a note about the samples, and
-    whether some are missing."""
+def _sites(scan: Scan) -> tuple[list[Document], Document]:
+    """The sites that the runtime has sampled; whether it has sampled any, a
+    note about the samples, and whether some are missing."""
     try:
         found = scan.sites()
     except native.load().NotFoundError as problem:
-        return [], str(problem), False
+        note = {"knows_sites": False, "site_note": str(problem)}
+        return [], {**note, "is_cut": False}
     objects: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for site in found.rows:
@@ -144,7 +161,11 @@ def _sites(scan: Scan) -> tuple[list[Document], str, bool]:
         {"key": key, "objects": objects[key], "bytes": sizes[key]}
         for key in objects
     ]
-    return rows, sites_note(found), found.is_cut
+    return rows, {
+        "knows_sites": bool(found.rate) and not found.is_disabled,
+        "site_note": sites_note(found),
+        "is_cut": found.is_cut,
+    }
 
 
 def _suspects(found: Suspects, how: str) -> list[Document]:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..difference import BETWEEN, alike
+from ..difference import BETWEEN, alike, knows_sites
 from .report import Report, partial_lines
 from .sites import NEXT_CALL
 from .sizes import apart, both
@@ -33,6 +33,8 @@ _NAMES = {
     "goroutine": "goroutines",
     "holder": "holder of C memory",
 }
+# Sums of a side that are about blocks of C.
+_IN_C = ("c_objects", "c_bytes", "leaked_c_objects", "leaked_c_bytes")
 # Those that blocks of C are not counted in.
 _GO_ALONE = ("path", "site")
 
@@ -109,11 +111,22 @@ class DiffReport(Report):
         every = self.found.tables
         if self.by:
             return [every[self.by]]
-        return [t for by, t in every.items() if by != "holder" or self.has_c()]
+        has_holders = self.has_c() or self.has_leaked()
+        return [t for by, t in every.items() if by != "holder" or has_holders]
 
     def has_c(self) -> bool:
         """Has either side blocks of C that something holds?"""
         return bool(self.old.get("c_bytes") or self.new.get("c_bytes"))
+
+    def has_leaked(self) -> bool:
+        """Has either side blocks of C that nothing holds?"""
+        return any(side.get("leaked_c_objects") for side in self.totals)
+
+    def growth_of_leaked(self, what: str) -> int | None:
+        """The growth of such blocks or their bytes; None: not known."""
+        key = f"leaked_c_{what}"
+        old, new = self.old.get(key, 0), self.new.get(key, 0)
+        return None if old is None or new is None else int(new - old)
 
     def growth(self, what: str) -> int:
         """The growth of objects or bytes, in Go and in C."""
@@ -127,7 +140,10 @@ class DiffReport(Report):
         """The name and the bytes of what --fail-above is about."""
         if not self.by:
             name = "live memory" if self.has_c() else "the heap"
-            return name, self.growth("bytes")
+            leaked = self.growth_of_leaked("bytes") or 0
+            if leaked:
+                name = "live and leaked memory"
+            return name, self.growth("bytes") + leaked
         grown = self.found.tables[self.by].grown()
         return (grown[0].key, grown[0].bytes) if grown else None
 
@@ -170,12 +186,13 @@ class DiffReport(Report):
         """How much it has grown, and the suspects; or who has grown most."""
         growth = self.growth("bytes")
         lines = [styled(self._heap(), "warn" if growth > 0 else "good")]
+        lines += self._leaked_lines()
         if self.found.suspects and not self.by:
             return [*lines, *self._suspects()]
         grown = self.tables()[0].grown()
         if grown:
-            first = f"{grown[0].key} {signed_bytes(grown[0].bytes)}"
-            lines.append(f"most: {first}")
+            size = human_bytes(grown[0].bytes)
+            lines.append(f"grew most: {grown[0].key}, by {size}")
         return lines
 
     def _side(self, number: int) -> str:
@@ -207,22 +224,31 @@ class DiffReport(Report):
 
     def _heap(self) -> str:
         old, new = (_whole(side, "bytes") for side in (self.old, self.new))
-        growth = self.growth("bytes")
-        share = ""
-        if old:
-            sign = "-" if growth < 0 else "+"
-            share = f", {sign}{percent(abs(growth), old)}"
+        parts = ""
         if self.has_c():
-            share += f"; {in_parts(growth, self.growth_in_c('bytes'))}"
-        before, after = (
-            _whole(side, "objects") for side in (self.old, self.new)
-        )
+            growth = self.growth("bytes")
+            parts = f"; {in_parts(growth, self.growth_in_c('bytes'))}"
+        objects = (_whole(side, "objects") for side in (self.old, self.new))
         return (
-            f"reached: {human_bytes(old)} -> "
-            f"{human_bytes(new)} ({signed_bytes(growth)}{share}); "
-            f"{before:,} -> {counted(after, 'object')} "
-            f"({signed(after - before)})"
+            f"reached: {_sizes_and_growth(old, new, parts)}; "
+            f"{_numbers_and_growth(*objects, 'object')}"
         )
+
+    def _leaked_lines(self) -> list[str]:
+        """Blocks of C that nothing holds are no part of what is reached."""
+        growth = self.growth_of_leaked("bytes")
+        if not growth:
+            return []
+        is_partial = any(side.get("missing_c_bytes") for side in self.totals)
+        seen = " in what could be read" if is_partial else ""
+        bytes_ = (side["leaked_c_bytes"] for side in self.totals)
+        blocks = (side["leaked_c_objects"] for side in self.totals)
+        line = (
+            f"C blocks that nothing holds{seen}: "
+            f"{_sizes_and_growth(*bytes_)}; "
+            f"{_numbers_and_growth(*blocks, 'block')}"
+        )
+        return [styled(line, "warn" if growth > 0 else "good")]
 
     def _goroutines(self) -> str:
         old, new = self.old["goroutines"], self.new["goroutines"]
@@ -248,6 +274,8 @@ class DiffReport(Report):
             one = one._replace(rows=tuple(alike(one.rows, shortened)))
         note = self.note(one.by)
         note = f" ({note})" if note else ""
+        if not self.knows(one.by):
+            return ["", f"By {name}: not known{note}"]
         if not one.rows:
             return ["", f"By {name}: no difference{note}"]
         rows = [row for part in self._rows(one) for row in part]
@@ -260,11 +288,15 @@ class DiffReport(Report):
             *table(cells, left=[len(cells[0]) - 1], has_head=True),
         ]
 
+    def knows(self, by: str) -> bool:
+        """False: the rows of a table are not known."""
+        return by != "site" or knows_sites(*self.totals)
+
     def note(self, by: str) -> str | None:
         """The note that a table needs; None: none."""
         if by == "site":
             notes = [self.old["site_note"], self.new["site_note"]]
-            notes += ["Go alone"] * self.has_c()
+            notes += ["Go alone"] * (self.has_c() and self.knows(by))
             return "; ".join(dict.fromkeys(notes))
         cut = max(self.old["folded_bytes"], self.new["folded_bytes"])
         notes = ["Go alone"] if by == "path" and self.has_c() else []
@@ -298,7 +330,7 @@ class DiffReport(Report):
             human_bytes(row.new.bytes),
         ]
         if one.is_exact:
-            cells.append(signed_bytes(row.retained_bytes))
+            cells.append(_retained(row))
             sides = row.old.retained_c_bytes, row.new.retained_c_bytes
             cells += [_in_c(*sides)] * has_parts
         if one.by == "goroutine":
@@ -365,6 +397,8 @@ class DiffReport(Report):
             "growth_bytes": self.new["bytes"] - self.old["bytes"],
             "growth_c_objects": self.growth_in_c("objects"),
             "growth_c_bytes": self.growth_in_c("bytes"),
+            "growth_leaked_c_objects": self.growth_of_leaked("objects"),
+            "growth_leaked_c_bytes": self.growth_of_leaked("bytes"),
             "by": {one.by: self._table_document(one) for one in self.tables()},
             "suspects": [
                 _suspect_document(change) for change in self.found.suspects
@@ -383,12 +417,13 @@ class DiffReport(Report):
             "bytes",
             "partial",
         )
-        in_c = {k: totals.get(k, 0) for k in ("c_objects", "c_bytes")}
+        in_c = {k: totals.get(k, 0) for k in _IN_C}
         found = {k: totals[k] for k in keys}
         return {"source": self.names[number], **found, **in_c}
 
     def _table_document(self, one: Table) -> Document:
         return {
+            "known": self.knows(one.by),
             "grew": len(one.grown()),
             "shrank": len(one.shrunk()),
             "retained_is_exact": one.is_exact,
@@ -417,6 +452,30 @@ class DiffReport(Report):
                 for type_ in sorted({*found.old, *found.new})
             ],
         }
+
+
+def _sizes_and_growth(old: int, new: int, more: str = "") -> str:
+    """`1.0 MiB -> 1.5 MiB (+512.0 KiB, +50.0 %)'. more: behind the share."""
+    growth = new - old
+    share = ""
+    if old:
+        sign = "-" if growth < 0 else "+"
+        share = f", {sign}{percent(abs(growth), old)}"
+    return (
+        f"{human_bytes(old)} -> {human_bytes(new)} "
+        f"({signed_bytes(growth)}{share}{more})"
+    )
+
+
+def _numbers_and_growth(old: int, new: int, what: str) -> str:
+    return f"{old:,} -> {counted(new, what)} ({signed(new - old)})"
+
+
+def _retained(row: Row) -> str:
+    """A cell that is empty if the growth is not known."""
+    if None in (row.old.retained_bytes, row.new.retained_bytes):
+        return ""
+    return signed_bytes(row.retained_bytes)
 
 
 def _in_c(old: int, new: int) -> str:

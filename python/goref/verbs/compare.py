@@ -39,7 +39,7 @@ SURVIVORS = Option(
 FAIL_ABOVE_GROWTH = Option(
     "fail-above",
     "End with status 4 if the reached heap has grown by more than SIZE, C "
-    "memory included; with --by, if a row has.",
+    "memory included, also that which nothing holds; with --by, if a row has.",
     kind="size",
     value="SIZE",
 )
@@ -63,9 +63,10 @@ DIFF = Verb(
     """\
 OLD and NEW are each a core (CORE, or EXE CORE), a file of `goref save' or the
 number of a process, in any mix. The first lines are the growth of the reached
-heap and the suspects that are new, remain or are gone. Then come the tables of
-what grew most: by type, root, path, allocation site, package, goroutine
-function and holder of C memory. An object counts where scan bills it.""",
+heap, that of C blocks that nothing holds, and the suspects that are new, remain
+or are gone. Then come the tables of what grew most: by type, root, path,
+allocation site, package, goroutine function and holder of C memory. An object
+counts where scan bills it.""",
     (
         BY_DIFFERENCE,
         TOP_DIFFERENCE,
@@ -91,6 +92,9 @@ Retained sizes are those of `goref histogram --retained' and `goref goroutines
 --group startloc --bytes': exact for roots and for the goroutines of a function.
 Those of types and packages are lower bounds, whose difference says nothing;
 only --json has them.
+
+Stacks and other roots of C that are named by a thread or an address count
+together, unless both sides are of one process.
 
 Sites are those of the objects that the runtime has sampled (see `goref help
 histogram'). Their growth is estimated unless every allocation is sampled.

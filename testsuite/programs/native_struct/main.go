@@ -3,9 +3,10 @@
 // Go objects with a typed pointer to a structure of C, whose bytes are known.
 // The program prints how many, and waits for the end of its input.
 //
-//	native_struct [NODES [NOTES]]
+//	native_struct [NODES [NOTES [LOST]]]
 //
-// NODES are those of the larger tree, NOTES are objects of Go alone.
+// NODES are those of the larger tree, NOTES are objects of Go alone, and LOST
+// are blocks of C that nothing holds.
 package main
 
 /*
@@ -28,6 +29,7 @@ import (
 const (
 	bufferBytes = 3000 // no pointers are in it
 	notesBytes  = 2048 // a class of its own
+	lostBytes   = 65536
 	tableBytes  = 816  // of the chunk of a struct table
 )
 
@@ -78,6 +80,15 @@ func newEngine(table *C.struct_table, nodes int) (*engine, engineTruth) {
 	}
 }
 
+// lose makes blocks that nothing holds, but for an old word of a stack.
+func lose(count int) sum {
+	var lost C.struct_sum
+	for i := 0; i < count; i++ {
+		C.block_create(lostBytes, &lost)
+	}
+	return sum{int(lost.blocks), int(lost.bytes)}
+}
+
 func hex(pointer unsafe.Pointer) string {
 	return fmt.Sprintf("%#x", uintptr(pointer))
 }
@@ -113,10 +124,12 @@ func apart(run func()) {
 
 func main() {
 	var bigTruth, smallTruth engineTruth
+	var lost sum
 	apart(func() {
 		table := C.table_create()
 		big, bigTruth = newEngine(table, numberOf(1, 1000))
 		small, smallTruth = newEngine(table, 200)
+		lost = lose(numberOf(3, 0))
 	})
 	more = make([]*[notesBytes]byte, numberOf(2, 0))
 	for i := range more {
@@ -128,6 +141,7 @@ func main() {
 		"engines": map[string]any{"big": bigTruth, "small": smallTruth},
 		"table":   tableBytes,
 		"more":    len(more) * notesBytes,
+		"lost":    lost,
 	})
 	io.Copy(io.Discard, os.Stdin)
 }

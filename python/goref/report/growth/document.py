@@ -84,6 +84,7 @@ def _table(report: DiffReport, one: Table) -> Document:
     """A row of paths is about all that are the same but for what is in their
     middle. nrows: how many rows there are."""
     found: dict[str, Any] = {
+        "known": report.knows(one.by),
         "grew": len(one.grown()),
         "shrank": len(one.shrunk()),
         "retained_is_exact": one.is_exact,

@@ -38,7 +38,7 @@ def screen(document: Mapping[str, Any]) -> Element:
         el(
             "ul",
             {"class": "findings", "aria-label": "What has changed"},
-            _heap(document),
+            _first_findings(document),
             _suspects(document),
         ),
         el("dl", {"class": "facts"}, _facts(document)),
@@ -90,15 +90,45 @@ def verdict(document: Mapping[str, Any]) -> str:
     old, new = (size_of(document[side]) for side in ("old", "new"))
     if old == new:
         return f"as large as before: {human_bytes(new)}"
+    parts = ""
+    if has_c(document):
+        parts = f" ({in_parts(new - old, document['growth_c_bytes'])})"
+    return _growth(old, new, parts)
+
+
+def _growth(old: int, new: int, parts: str = "") -> str:
     growth = new - old
     sign = "-" if growth < 0 else "+"
     share = f", {sign}{percent(abs(growth), old)}" if old else ""
-    if has_c(document):
-        share += f" ({in_parts(growth, document['growth_c_bytes'])})"
     return (
-        f"{signed_bytes(growth)}{share}: {human_bytes(old)} → "
+        f"{signed_bytes(growth)}{share}{parts}: {human_bytes(old)} → "
         f"{human_bytes(new)}"
     )
+
+
+def _first_findings(document: Mapping[str, Any]) -> list[Element | None]:
+    """Reached and leaked memory: that which grew more comes first."""
+    found = [_heap(document), _leaked(document)]
+    leaked = document["growth_leaked_c_bytes"] or 0
+    return found[::-1] if leaked > whole(document, "growth") else found
+
+
+def _leaked(document: Mapping[str, Any]) -> Element | None:
+    """The growth of blocks of C that nothing holds."""
+    growth = document["growth_leaked_c_bytes"]
+    if not growth:
+        return None
+    old, new = (document[side]["leaked_c_bytes"] for side in ("old", "new"))
+    grew = "grew" if growth > 0 else "shrank"
+    grade = "warn" if growth > 0 else "good"
+    title = f"Leaked C memory {grew}"
+    return _finding(grade, "c-memory", title, _growth(old, new), [])
+
+
+def growth_of_all(document: Mapping[str, Any]) -> int:
+    """The growth of what is reached and of what is leaked."""
+    leaked = document["growth_leaked_c_bytes"] or 0
+    return whole(document, "growth") + int(leaked)
 
 
 def _heap(document: Mapping[str, Any]) -> Element:
@@ -156,6 +186,13 @@ def size_of(side: Mapping[str, Any]) -> int:
 def has_c(document: Mapping[str, Any]) -> bool:
     """Has either side blocks of C that something holds?"""
     return any(document[side].get("c_bytes") for side in ("old", "new"))
+
+
+def has_leaked(document: Mapping[str, Any]) -> bool:
+    """Has either side blocks of C that nothing holds?"""
+    return any(
+        document[side].get("leaked_c_objects") for side in ("old", "new")
+    )
 
 
 def _suspects(document: Mapping[str, Any]) -> Element | None:

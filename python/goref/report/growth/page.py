@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..live import whole
 from ..markup import el, empty, note, section
 from ..page import printable_document
 from ..sections.icicle import chart, cut, outline
@@ -55,7 +54,7 @@ def page(document: Mapping[str, Any]) -> str:
 def _chart(document: Mapping[str, Any]) -> Any:
     title = "What grew, and what shrank"
     trees = [row for row in TITLES.items() if row[0] in document]
-    if whole(document, "growth") < 0:
+    if first.growth_of_all(document) < 0:
         trees.reverse()
     if not trees:
         text = "No path has more or fewer bytes than before."

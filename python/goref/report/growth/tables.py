@@ -13,7 +13,14 @@ from ..markup import code, el, empty, note, section
 from ..origins import Origins
 from ..sections.parts import command
 from ..tables import Cell, Column, bytes_, name, number, table, text
-from .first import has_c, retained, size_of, sizes
+from .first import (
+    growth_of_all,
+    has_c,
+    has_leaked,
+    retained,
+    size_of,
+    sizes,
+)
 
 if TYPE_CHECKING:
     from ..markup import Element
@@ -44,7 +51,7 @@ def sections(
     found += [
         (kind.link, kind.title, _growth(document, kind))
         for kind in _KINDS
-        if kind.by != "holder" or has_c(document)
+        if kind.by != "holder" or has_c(document) or has_leaked(document)
     ]
     if document["survivors_wanted"]:
         found.append(("survivors", "Survivors", _survivors(document)))
@@ -89,8 +96,8 @@ def _growth(document: Mapping[str, Any], kind: _Kind) -> Element:
     said = f"{found['grew']:,} grew, {found['shrank']:,} shrank"
     remark = f"{said}; {found['note']}." if found["note"] else f"{said}."
     if not found["rows"]:
-        remark = f"No difference; {found['note']}." if found["note"] else ""
-        text_ = remark or "No difference."
+        said = "No difference" if found["known"] else "Not known"
+        text_ = f"{said}; {found['note']}." if found["note"] else f"{said}."
         return section(kind.link, kind.title, kind.lead, empty(text_))
     most = max(abs(whole(row, "growth")) for row in found["rows"])
     parts = has_c(document) and kind.by not in ("path", "site", "holder")
@@ -125,7 +132,7 @@ def _growth(document: Mapping[str, Any], kind: _Kind) -> Element:
 
 def _order(document: Mapping[str, Any]) -> str:
     """The order in which rows that changed as the heap did come first."""
-    is_less = whole(document, "growth") < 0
+    is_less = growth_of_all(document) < 0
     return "ascending" if is_less else "descending"
 
 
@@ -166,9 +173,9 @@ def _more(by: str, row: Mapping[str, Any], has_parts: bool) -> list[Cell]:
     old, new = row["old"], row["new"]
 
     def growth(key: str) -> Cell:
-        if old[key] is None and new[key] is None:
+        if old[key] is None or new[key] is None:
             return Cell(0, "")
-        change = (new[key] or 0) - (old[key] or 0)
+        change = new[key] - old[key]
         return Cell(change, _signed(change))
 
     cells = []
