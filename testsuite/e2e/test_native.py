@@ -290,3 +290,4 @@ def test_no_c_memory(farm, variant):
     text = "the program has no C memory: no C library is in it\n"
     for words in ["native"], ["native", "leaks"]:
         assert run_cli([*natives.where(target), *words]).stdout == text
+    assert text not in run_cli([*natives.where(target), "verify"]).stdout

@@ -3,6 +3,7 @@
 a core lacks it, or the process has not touched it itself."""
 
 import json
+import os
 import re
 
 import pytest
@@ -138,3 +139,19 @@ def test_no_allocator_is_found(damaged):
     ]
     status, document = asked(words)
     assert status == PARTIAL and not document["complete"]
+    assert run_cli([*words, "native"]).stdout.splitlines() == lines[:1]
+
+
+def test_allocator_in_the_missing_part(damaged):
+    """A truncated core may end before the data of libc: that is no sign of
+    another allocator."""
+    words, core = damaged
+    os.truncate(words[-1], core.offset(mutate_native.find_main(core)))
+    lines = text(words)
+    assert lines[0] == (
+        "no C allocator was found: its data (that of libc) may lie in the "
+        "missing part of the core"
+    )
+    assert lines[1].startswith("PARTIAL: the core file is truncated, ")
+    assert run_cli([*words, "native"]).stdout.splitlines()[0] == lines[0]
+    assert run_cli([*words, "verify"]).stdout.splitlines()[-1] == lines[0]

@@ -19,7 +19,9 @@ def leaks(**changes):
 
 
 def found(is_known=True, is_expected=True):
-    return SimpleNamespace(is_known=is_known, is_expected=is_expected)
+    return SimpleNamespace(
+        is_known=is_known, is_expected=is_expected, heaps=()
+    )
 
 
 def text(row, *partial):

@@ -253,6 +253,21 @@ C memory: 20 blocks in use, of which 1 are not reached (`native leaks')
     )
 
 
+def test_c_memory_that_is_not_known(make):
+    verdict = make.verdict((10, 80), (10, 80))
+    shown = VerifyReport(
+        tool_version="1.2.3",
+        partial=(),
+        info=make.info(),
+        verdict=verdict,
+        nothing="no C allocator was found",
+    )
+    assert shown.text().splitlines()[-2:] == [
+        "verified: all 10 objects are reached",
+        "no C allocator was found",
+    ]
+
+
 @pytest.mark.parametrize("explanation", [None, "a thread has its lock"])
 def test_arena_that_is_not_checked(make, goref, explanation):
     """Its blocks are none of those in use."""

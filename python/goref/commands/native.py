@@ -55,12 +55,13 @@ def run(options: Any) -> list[str]:
 
 def memory(scan: Scan, top: int | None) -> NativeReport:
     """The answer on arenas and blocks."""
-    found, kept = scan.native(), scan.kept_by_c()
+    found, kept, info = scan.native(), scan.kept_by_c(), scan.info()
     return NativeReport(
         tool_version=native.load().VERSION,
-        partial=partial.reasons(scan.info(), kept),
+        partial=partial.reasons(info, kept),
         found=found,
         kept=kept,
+        nothing=nothing_line(found, info),
         by_type=_types(scan, found) if found.heaps else (),
         by_holder=_c_rows(scan, "holder") if found.heaps else (),
         top=top,

@@ -14,7 +14,6 @@ from ..render.scan import ScanReport
 from ..render.target import target_name
 from ..render.histogram import HistogramReport
 from ..render.leaks import LeaksReport
-from ..render.native import nothing_line
 from ..render.rss import RssReport
 from ..render.sites import SitesReport
 from ..render.suspects import SuspectsReport
@@ -340,7 +339,7 @@ class _Answers:
         if not (found.heaps or found.is_expected or report.kept.references):
             return None
         return limits.native(self._known(report).document()) | {
-            "nothing": None if found.heaps else nothing_line(found)
+            "nothing": report.nothing or None
         }
 
     def _native_leaks(self) -> Document | None:

@@ -1,17 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """goref verify: is that all of the heap?"""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from .. import native, partial
 from ..errors import Error
+from ..render.native import nothing_line
 from ..render.verify import VerifyReport, unexplained
 from ..session import running
 from .base import answer_report
 
+if TYPE_CHECKING:
+    from .._goref import Info, Scan
+
 
 def extent(_options: Any) -> str:
     return "native"
+
+
+def _nothing(scan: Scan, info: Info) -> str:
+    """Why the C memory that the program may have is not known, if a part of
+    the core is missing."""
+    found = scan.native() if info.missing_bytes else None
+    return nothing_line(found, info) if found and found.is_expected else ""
 
 
 def run(options: Any) -> list[str]:
@@ -20,11 +33,13 @@ def run(options: Any) -> list[str]:
     ) as opened:
         verdict = opened.verify(options.max_differences)
         info = opened.info()
+        nothing = _nothing(opened, info)
     report = VerifyReport(
         tool_version=native.load().VERSION,
         partial=partial.reasons(info, verdict),
         info=info,
         verdict=verdict,
+        nothing=nothing,
     )
     answer_report(report, options)
     # The missing part of a truncated core explains a difference.

@@ -66,14 +66,16 @@ def unknown_reasons(found: Native) -> list[str]:
     return ["the blocks of C are not known"]
 
 
-def nothing_line(found: Native, info: Info | None = None) -> str:
-    """Why there are no arenas. info: tells of memory that is missing."""
+def nothing_line(found: Native, info: Info) -> str:
+    """Why there are no arenas; "" if there are."""
+    if found.heaps:
+        return ""
     if not found.is_known:
         return (
             "C memory is not known: this target does not tell what is mapped; "
             "that needs a core, or a process on this machine"
         )
-    if found.is_expected and info and info.missing_bytes:
+    if found.is_expected and info.missing_bytes:
         return (
             "no C allocator was found: its data (that of libc) may lie in the "
             "missing part of the core"
@@ -142,10 +144,12 @@ class NativeReport(Report):
     is kept alive for C.
 
     by_type, by_holder: key, blocks and bytes, most bytes first.
+    nothing: why there are no arenas, if so.
     top: rows of each table; 0: all; None: all in JSON, 8 as text."""
 
     found: Native
     kept: KeptByC
+    nothing: str = ""
     by_type: Sequence[Row] = ()
     by_holder: Sequence[Row] = ()
     top: int | None = None
@@ -155,7 +159,7 @@ class NativeReport(Report):
         top = TOP if self.top is None else self.top
         kept = kept_by_c.lines(kept_by_c.document(self.kept, top))
         if not found.heaps:
-            nothing = title(nothing_line(found))
+            nothing = title(self.nothing)
             return [nothing, *partial_lines(self.partial), *kept]
         lines = []
         for heap in found.heaps:
@@ -201,7 +205,9 @@ class NativeReport(Report):
 
     def _arenas(self, heap: NativeHeap) -> list[list[str]]:
         top = TOP if self.top is None else self.top
-        arenas = sorted(heap.arenas, key=lambda a: -a.mapped_bytes)
+        arenas = sorted(
+            heap.arenas, key=lambda a: (-a.in_use_bytes, -a.mapped_bytes)
+        )
         shown = arenas[: top or None]
         cells = [
             [
@@ -215,24 +221,9 @@ class NativeReport(Report):
                 "arena",
             ]
         ]
-        for arena in shown:
-            resident = arena.resident_bytes
-            cells.append(
-                [
-                    human_bytes(arena.in_use_bytes),
-                    f"{arena.in_use_blocks:,}",
-                    human_bytes(arena.free_bytes),
-                    human_bytes(arena.trimmable_bytes),
-                    human_bytes(arena.mapped_bytes),
-                    "?" if resident is None else human_bytes(resident),
-                    percent(arena.free_bytes, arena.mapped_bytes),
-                    place_of(arena),
-                ]
-            )
-        left = len(arenas) - len(shown)
-        if left:
-            cells.append(["", "", "", "", "", "", "", f"and {left:,} more"])
-        return cells
+        cells += [_sums([arena], place_of(arena)) for arena in shown]
+        left = arenas[len(shown) :]
+        return [*cells, *([_sums(left, f"{len(left):,} more")] if left else [])]
 
     def _blocks(self, name: str, rows: Sequence[Row]) -> list[str]:
         top = TOP if self.top is None else self.top
@@ -277,6 +268,25 @@ class NativeReport(Report):
             {name: key, "blocks": blocks, "bytes": size}
             for key, blocks, size in rows[: self.top or None]
         ]
+
+
+def _sums(arenas: Sequence[NativeArena], name: str) -> list[str]:
+    """The cells of a row for all of them."""
+    free = sum(arena.free_bytes for arena in arenas)
+    mapped = sum(arena.mapped_bytes for arena in arenas)
+    resident = [arena.resident_bytes for arena in arenas]
+    known = [size for size in resident if size is not None]
+    is_known = len(known) == len(resident)
+    return [
+        human_bytes(sum(arena.in_use_bytes for arena in arenas)),
+        f"{sum(arena.in_use_blocks for arena in arenas):,}",
+        human_bytes(free),
+        human_bytes(sum(arena.trimmable_bytes for arena in arenas)),
+        human_bytes(mapped),
+        human_bytes(sum(known)) if is_known else "?",
+        percent(free, mapped),
+        name,
+    ]
 
 
 def place_of(arena: NativeArena) -> str:

@@ -25,10 +25,13 @@ _MOST_LOST = [
 
 
 class VerifyReport(Report):
-    """A walk against the allocator's own books."""
+    """A walk against the allocator's own books.
+
+    nothing: why the C memory that the program may have is not known, if so."""
 
     info: Info
     verdict: Verdict
+    nothing: str = ""
 
     def lines(self) -> list[str]:
         verdict = self.verdict
@@ -49,6 +52,7 @@ class VerifyReport(Report):
             *native_lines(verdict.native),
             "",
             _end_line(verdict, bool(self.partial)),
+            *([self.nothing] if self.nothing else []),
             *native_end(verdict.native),
         ]
 
