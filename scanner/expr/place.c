@@ -306,6 +306,24 @@ struct gr_error *gr_place_resolve(struct gr_stop *stop, const char *text,
 	return err || is_number ? err : resolve(stop, text, len, ret);
 }
 
+/* Resolve an expression, which may also be the name of a root of C. */
+static struct gr_error *resolve_any(struct gr_answers *answers,
+				    const char *text, size_t len,
+				    struct gr_place *ret)
+{
+	struct gr_error *err = resolve(answers->stop, text, len, ret);
+	bool is_found = false;
+
+	if (!err || err->code != GR_ERROR_NOT_FOUND)
+		return err;
+	struct gr_error *other =
+		gr_place_of_c_root(answers, ret->name, &is_found, ret);
+	if (!other && !is_found)
+		return err;
+	gr_error_destroy(err);
+	return other;
+}
+
 struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 				 struct gr_place *ret)
 {
@@ -320,6 +338,6 @@ struct gr_error *gr_scan_resolve(struct gr_scan *scan, const char *text,
 		return err;
 	err = gr_scan_enter(scan, &guard, &answers);
 	if (!err)
-		err = resolve(answers->stop, text, len, ret);
+		err = resolve_any(answers, text, len, ret);
 	return gr_sigbus_guard_end(&guard, err);
 }

@@ -7,6 +7,8 @@
 #include "mark/options.h"
 #include "scan/stop.h"
 
+struct gr_answers;
+
 /**
  * The address that the first words of a place point to. It is 0 for nil, and
  * for types other than pointers, maps, channels, functions, slices, strings and
@@ -61,5 +63,15 @@ struct gr_error *gr_place_walk(struct gr_stop *stop, const char *whole,
  */
 struct gr_error *gr_place_of_root(struct gr_stop *stop, const char *text,
 				  struct gr_place *ret) GR_MUST_CHECK;
+
+/**
+ * Find the root of C that answers call @p name. If it is a name that none has,
+ * the object graph is not made for that.
+ *
+ * @param[in,out] ret its name stays.
+ */
+struct gr_error *gr_place_of_c_root(struct gr_answers *answers,
+				    const char *name, bool *is_found,
+				    struct gr_place *ret) GR_MUST_CHECK;
 
 #endif /* GR_PLACE_INTERNAL_H */

@@ -6,6 +6,7 @@
  */
 #include "goruntime/layout/c_variable.h"
 #include "heapgraph/internal.h"
+#include "native/class_name.h"
 
 #include <inttypes.h>
 
@@ -120,11 +121,17 @@ static struct gr_error *begin_vertex(struct c_adder *a,
 {
 	const struct gr_c_root *root = &a->maker->hg->c_roots.data[a->root];
 
+	const char *name;
+	struct gr_error *err = gr_variable_name(a->maker->spec->heap->rt->arena,
+						place->name, &name);
+
+	if (err)
+		return err;
 	a->last = *place;
 	return add_vertex(
 		a,
 		(struct gr_root_vertex){
-			.name = place->name,
+			.name = name,
 			.addr = place->addr > root->start ? place->addr :
 							    root->start,
 			.bytes = place->bytes > UINT32_MAX ? 0 : place->bytes,

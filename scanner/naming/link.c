@@ -222,12 +222,12 @@ static struct gr_error *match_pieces(struct search *s,
 }
 
 /* The links that are left are no words in memory. */
-static struct gr_error *add_values(struct search *s)
+static struct gr_error *add_values(struct search *s, bool is_conservative)
 {
 	struct gr_error *err = NULL;
 
 	while (!err && !is_over(s))
-		err = add_link(s, 0, 0, false);
+		err = add_link(s, 0, 0, is_conservative);
 	return err;
 }
 
@@ -240,7 +240,7 @@ static struct gr_error *match_listed(struct gr_link_reader *reader,
 
 	switch ((enum gr_root_form)root->form) {
 	case GR_ROOT_VALUE:
-		return add_values(s);
+		return add_values(s, false);
 	case GR_ROOT_CONTENTS:
 		obj = gr_heap_object_at(reader->answers->stop->heap, root->addr,
 					&span);
@@ -264,14 +264,14 @@ static struct gr_error *match_root(struct gr_link_reader *reader,
 
 	switch ((enum gr_root_source)root->source) {
 	case GR_FROM_SCHEDULER:
-		return add_values(s);
+		return add_values(s, false);
 	case GR_FROM_AREA:
 		return match_area(s, root->addr, UINT64_MAX);
 	case GR_FROM_C:
 		return match_memory(s, root->addr,
 				    hg->c_roots.data[root->index].end);
 	case GR_FROM_C_REGISTERS:
-		return add_values(s);
+		return add_values(s, true);
 	case GR_FROM_LIST:
 		break;
 	}

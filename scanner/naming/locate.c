@@ -2,6 +2,7 @@
 /* The memory at an address, without a walk. */
 #include "naming/locate.h"
 
+#include "native/class_name.h"
 #include "naming/memory_name.h"
 #include "scan/enter.h"
 #include "scan/native.h"
@@ -147,8 +148,10 @@ static struct gr_error *find_c_variable(struct gr_stop *stop,
 		return err;
 	at->base_addr = variable.addr;
 	at->bytes = variable.bytes;
-	at->name = variable.name;
-	err = gr_stop_c_variable(stop, at->addr, &typed);
+	err = gr_variable_name(stop->program->rt.arena, variable.name,
+			       &at->name);
+	if (!err)
+		err = gr_stop_c_variable(stop, at->addr, &typed);
 	if (!err && typed.addr == at->base_addr)
 		at->type = gr_memory_name(stop->program, typed.type);
 	return err;

@@ -531,6 +531,19 @@ static struct piece read_type(struct parser *p)
 	return is_known ? ret : note(p, ret);
 }
 
+/* Read a whole text by one of the rules above; "" if it cannot be told. The text
+ * lives as long as the parser. */
+static const char *read_whole(struct parser *p, const char *at,
+			      struct piece (*read)(struct parser *p))
+{
+	p->at = at;
+	p->nsubstitutions = p->used = p->depth = 0;
+	p->has_failed = false;
+	const char *name = read(p).text;
+
+	return p->has_failed || *p->at || strlen(name) > NAME_BYTES ? "" : name;
+}
+
 struct gr_error *gr_class_name(struct gr_arena *arena, const char *symbol,
 			       const char **ret)
 {
@@ -543,13 +556,35 @@ struct gr_error *gr_class_name(struct gr_arena *arena, const char *symbol,
 	_cleanup_free_ struct parser *p = malloc(sizeof(*p));
 	if (!p)
 		return &gr_enomem;
-	p->at = symbol + skip;
-	p->nsubstitutions = p->used = p->depth = 0;
-	p->has_failed = false;
-	const char *name = read_type(p).text;
-	size_t n = strlen(name);
-	if (p->has_failed || *p->at || !n || n > NAME_BYTES)
+	const char *name = read_whole(p, symbol + skip, read_type);
+	if (!*name)
 		return NULL;
-	*ret = gr_arena_intern(arena, name, n);
+	*ret = gr_arena_intern(arena, name, strlen(name));
+	return *ret ? NULL : &gr_enomem;
+}
+
+static struct piece read_variable(struct parser *p)
+{
+	bool unused;
+
+	return read_named(p, &unused);
+}
+
+struct gr_error *gr_variable_name(struct gr_arena *arena, const char *symbol,
+				  const char **ret)
+{
+	size_t n = strcspn(symbol, " ");
+
+	*ret = symbol;
+	if (strncmp(symbol, "_Z", 2) || n >= SYMBOL_BYTES)
+		return NULL;
+	_cleanup_free_ char *text = strndup(symbol, n);
+	_cleanup_free_ struct parser *p = malloc(sizeof(*p));
+	if (!p || !text)
+		return &gr_enomem;
+	const char *name = read_whole(p, text + 2, read_variable);
+	if (!*name)
+		return NULL;
+	*ret = gr_arena_internf(arena, "%s%s", name, symbol + n);
 	return *ret ? NULL : &gr_enomem;
 }

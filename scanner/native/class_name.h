@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * class_name: the name of a class of C++ from the symbol of its vtable, by the
- * rules of the Itanium C++ ABI (section Mangling), as binutils prints it.
+ * class_name: the name of a class of C++ from the symbol of its vtable, and that
+ * of a variable from its own, by the rules of the Itanium C++ ABI (section
+ * Mangling), as binutils prints it.
  *
  * Symbols come from files that nobody vouches for. A short symbol can stand for
  * a text of any length, which other libraries print in full. Here a name that is
@@ -24,5 +25,14 @@
  */
 struct gr_error *gr_class_name(struct gr_arena *arena, const char *symbol,
 			       const char **ret) GR_MUST_CHECK;
+
+/**
+ * The name of a variable of C++ from its symbol, interned: `geometry::last` for
+ * `_ZN8geometry4lastE`. What follows a blank stays behind it, as in `last in
+ * libshapes.so`. *@p ret is @p symbol itself if it is no variable's, or if the
+ * name cannot be told.
+ */
+struct gr_error *gr_variable_name(struct gr_arena *arena, const char *symbol,
+				  const char **ret) GR_MUST_CHECK;
 
 #endif /* GR_CLASS_NAME_H */

@@ -182,3 +182,53 @@ def test_saved(leaks, tmp_path):
         of_core = natives.asked(leaks, "why", expression)
         for key in "object", "variable", "paths", "description":
             assert saved[key] == of_core[key]
+
+
+@pytest.mark.parametrize(
+    "block, variable",
+    [("derived", "base"), ("circle", "shapes"),
+     ("last", "geometry::Shape::last")],
+)  # fmt: skip
+def test_name_of_cpp(types, block, variable):
+    """Symbols of C++ are read as c++filt does."""
+    address = named(types, block)[-1]
+    [path] = natives.asked(types, "why", address)["paths"]
+    assert path[0]["name"] == variable
+
+
+@pytest.mark.parametrize("kind", ["frame", "shared", "main tls", "mapping"])
+def test_memory_by_name(leaks, kind):
+    """A root that is no variable can be asked for by the name on a path."""
+    name, _ = root_of(leaks, kind)
+    document = natives.asked(leaks, "why", name)
+    least = sum(kept(leaks, kind).values())
+    assert document["object"] is None
+    assert document["retained_c_bytes"] >= least
+    [row] = natives.asked(leaks, "dominators", name)["asked"]
+    assert row["name"] == name
+    assert row["retained_c_bytes"] == document["retained_c_bytes"]
+    assert text_of(leaks, "why", name).startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize("kind", ["library", "register"])
+def test_word_by_name(leaks, kind):
+    """A variable without a type, and registers, stand for their block."""
+    [address] = kept(leaks, kind)
+    name, _ = root_of(leaks, kind)
+    document = natives.asked(leaks, "why", name)
+    assert int(document["object"]["base"], 16) == address
+    [path] = document["paths"]
+    assert path[1]["conservative"] is True
+
+
+def test_name_of_no_root(leaks):
+    done = run_cli([*natives.where(leaks), "why", "C stack of thread 1"])
+    assert done.returncode == 1
+    assert 'is called "C stack of thread 1"' in done.stderr
+    assert "did you mean" not in done.stderr
+
+
+def test_cpp_by_name(types):
+    """The name of a variable of C++ on a path is an expression, too."""
+    document = natives.asked(types, "why", "geometry::Shape::last")
+    assert document["object"]["base"] == named(types, "last")[-1]

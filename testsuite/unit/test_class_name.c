@@ -49,6 +49,34 @@ TEST(arguments)
 	      "main::{lambda()#1}> > >");
 }
 
+static void check_variable(const char *symbol, const char *expected)
+{
+	struct gr_arena arena = { 0 };
+	const char *name;
+
+	assert_null(gr_variable_name(&arena, symbol, &name));
+	assert_string_equal(name, expected);
+	gr_arena_deinit(&arena);
+}
+
+TEST(variables)
+{
+	check_variable("_ZL6shapes", "shapes");
+	check_variable("_ZN8geometry5Shape4lastE", "geometry::Shape::last");
+	check_variable("_ZZ11lose_shapesiE6holder", "lose_shapes(int)::holder");
+	check_variable("_ZN3BoxIiE5countE", "Box<int>::count");
+	check_variable("_ZL6shapes in libgeometry.so",
+		       "shapes in libgeometry.so");
+	// Others stay as they are.
+	check_variable("shapes", "shapes");
+	check_variable("_Z", "_Z");
+	check_variable("_ZL6shap", "_ZL6shap");
+	check_variable("_ZL6shapes.0", "_ZL6shapes.0");
+	check_variable("_ZN8geometry3runEv", "_ZN8geometry3runEv");
+	check_variable("_ZTV5Shape", "_ZTV5Shape");
+	check_variable("_ZGVL6shapes", "_ZGVL6shapes");
+}
+
 TEST(none)
 {
 	check("", NULL);

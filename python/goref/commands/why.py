@@ -69,7 +69,7 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
     """The answer about one expression."""
     asked, held, variable = _why(scan, text, options)
     holders, not_known = _holders(scan, held, options)
-    vertices, freed, is_holder = {}, None, False
+    vertices, freed, is_holder, root = {}, None, False, None
     block = None if held.is_object or variable else _block(scan, held.addr)
     if block:
         holders = _block_holders(scan, block, options)
@@ -79,6 +79,8 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
         freed, is_holder = _freed(scan, evaluate.place(scan, text))
         if variable.held and not is_holder:
             freed = None  # a part of one has no size of its own
+    elif not held.is_object:
+        root = _root(scan, text)
     return WhyReport(
         tool_version=native.load().VERSION,
         partial=_lost(scan.info(), held, block),
@@ -94,6 +96,7 @@ def report(scan: Scan, text: str, options: Any) -> WhyReport:
         shows_roots=options.all_roots,
         exclude_weak=options.exclude_weak,
         block=block,
+        root=root,
         stack=allocation_stack(scan, held.addr) if held.is_object else None,
     )
 
@@ -157,6 +160,16 @@ def _block(scan: Scan, addr: int) -> ObjectInfo | None:
         return None
     info = scan.object_info(addr, 0, 0, False, False)
     return info if info.is_c else None
+
+
+def _root(scan: Scan, text: str) -> Vertex | None:
+    """The root of C that was asked for by its name."""
+    words = text.split()
+    if len(words) == 1 or not words[0].isalpha():
+        return None  # all their names have several words
+    number = scan.find(evaluate.place(scan, text))
+    vertex = None if number is None else scan.vertex(number, True)
+    return vertex if vertex and vertex.is_c else None
 
 
 def _block_holders(scan: Scan, block: ObjectInfo, options: Any) -> Holders:

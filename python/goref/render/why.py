@@ -47,7 +47,8 @@ class WhyReport(Report):
     part of them in C. None: it is not known, or it is a part of a variable.
     is_holder: words of the variable lead to objects, or to blocks of C.
     stack: the calls that allocated it; None: not sampled.
-    block: the block of C at the address, if it is in one."""
+    block: the block of C at the address, if it is in one.
+    root: the stack or other memory of C that was asked for by its name."""
 
     why: Why
     asked: str | None = None
@@ -62,6 +63,7 @@ class WhyReport(Report):
     exclude_weak: bool = False
     stack: Sequence[StackFrame] | None = None
     block: ObjectInfo | None = None
+    root: Vertex | None = None
 
     def lines(self) -> list[str]:
         why = self.why
@@ -72,6 +74,8 @@ class WhyReport(Report):
             lines += self._variable_lines(self.variable)
         elif self.block:
             lines += self._block_lines(self.block)
+        elif self.root:
+            lines += _memory_lines(why, self.root)
         elif not why.is_object:
             what = self._description() or "no object of the heap"
             lines.append(f"{why.addr:#x}: {what}")
@@ -202,7 +206,11 @@ class WhyReport(Report):
         found = self.holders
         if not found or not found.holder:
             return {
-                **apart(None, None, "retained"),
+                **(
+                    sizes_of(self.root, "retained")
+                    if self.root
+                    else apart(None, None, "retained")
+                ),
                 "holder": None,
                 "paths": [],
                 "paths_complete": False,
@@ -250,6 +258,15 @@ def _object_line(why: Why) -> str:
         f"{why.addr:#x}: {kind}, {why.bytes:,} bytes "
         f"at {why.base_addr:#x}{where}"
     )
+
+
+def _memory_lines(why: Why, root: Vertex) -> list[str]:
+    freed = of_holders.exact_bytes(root.retained_bytes)
+    freed += c_part(root.retained_bytes, root.retained_c_bytes)
+    return [
+        f"{root.name}: {root.kind}, from {why.addr:#x} on",
+        title(f"Without it, {freed} would be freed."),
+    ]
 
 
 def _root_line(why: Why) -> str:
