@@ -86,13 +86,13 @@ struct gr_native {
 	struct gr_native_arena_vector arenas;
 	/** The memory of all arenas, by address, without overlaps. */
 	struct gr_native_range_vector memory;
-	/** Memory of the program itself in that of arenas: it has moved the
-	 * break. By address. */
-	struct gr_native_range_vector foreign;
 	/** The parts of it that are neither blocks nor free, by address:
 	 * structures of the allocators, and memory of others that lies
 	 * between. */
 	struct gr_native_range_vector others;
+	/** The parts of these that are the program's own memory: it has moved
+	 * the break. By address. */
+	struct gr_native_range_vector foreign;
 	/** Structures of allocators in data of files. Their pointers to free
 	 * chunks lead to the last bytes of the blocks before these: they hold
 	 * nothing. */
