@@ -88,14 +88,14 @@ def held_by(scan: Any, text: str, limits: Any) -> Place:
     if not answer.is_object:
         raise Error(
             f"goref: {text} is not an object of the heap: "
-            f"{_what(scan, answer)}"
+            f"{what_instead(scan, answer)}"
         )
     if type_ == NO_TYPE and answer.type and not answer.offset:
         type_ = _type_of_struct(scan, answer.type, address)
     return (name, address, type_, False, value)
 
 
-def _what(scan: Any, answer: Any) -> str:
+def what_instead(scan: Any, answer: Any) -> str:
     """The memory at an address in no object of Go. Only a block of C has no
     description."""
     if answer.description:

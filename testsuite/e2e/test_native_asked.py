@@ -290,3 +290,16 @@ def test_scan_names_a_block(target):
             f"goref: {place} is not an object of the heap: C block, "
             f"{bytes_:,} bytes at {place} (`goref object' describes it)\n"
         )
+
+
+def test_functions_of_gdb(target):
+    """They are about objects of Go, and say what is there instead."""
+    place = f"{rows(target, 'chain')[3]:#x}"
+    questions = [f"print $_goref_{name}({place})" for name in
+                 ("type", "size", "retained")]  # fmt: skip
+    run = run_goref(target, ["goref dominators --top 1", *questions])
+    text = f"{place} is not an object of the heap: C block, 64 bytes at"
+    errors = run.error_lines()
+    assert len(errors) == 3 and "Traceback" not in run.stderr
+    assert all(text in line for line in errors[:2]), errors
+    assert f"no reached object of the heap is at {place}" in errors[2]

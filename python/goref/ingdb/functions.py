@@ -39,16 +39,17 @@ def _address(name: str, values: tuple[gdb.Value, ...]) -> int:
 
 
 def _object(address: int) -> Why:
+    from .. import evaluate
     from ..commands.base import why_limits
     from ..session import running
 
     with running() as scan:
         found: Why = scan.why(address, *why_limits("nearest"))
-    if not found.is_object:
-        raise Error(
-            f"goref: {found.addr:#x} is not an object of the heap: "
-            f"{found.description}"
-        )
+        if not found.is_object:
+            raise Error(
+                f"goref: {found.addr:#x} is not an object of the heap: "
+                f"{evaluate.what_instead(scan, found)}"
+            )
     return found
 
 
