@@ -245,13 +245,14 @@ static bool is_c_root_at(const struct gr_stop *stop,
 			 const struct gr_root_vertex *vertex,
 			 const struct gr_place *place)
 {
+	const struct gr_types *types = stop->program->types;
 	uint64_t off = place->addr - vertex->addr;
 
 	if (!place->is_variable)
 		return vertex->bytes ? off < vertex->bytes : !off;
-	return vertex->bytes && !off && place->type != GR_TYPE_NONE &&
-	       gr_types_get(stop->program->types, place->type)->size_bytes ==
-		       vertex->bytes;
+	// A script may give any number for a type.
+	return vertex->bytes && !off && place->type < gr_types_count(types) &&
+	       gr_types_get(types, place->type)->size_bytes == vertex->bytes;
 }
 
 static bool is_root_at(const struct gr_stop *stop,

@@ -11,6 +11,12 @@ from natives import CENTRAL
 from session import run_cli
 
 MAX_HELD = 20  # pointers that `why' lists
+FIND = """
+scan = heap._scan()
+place = scan.resolve("global_blocks")
+wrong = (*place[:2], 0xFFFFFFF0, *place[3:])
+print(json.dumps([scan.find(place), scan.find(wrong)]))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -232,3 +238,9 @@ def test_cpp_by_name(types):
     """The name of a variable of C++ on a path is an expression, too."""
     document = natives.asked(types, "why", "geometry::Shape::last")
     assert document["object"]["base"] == named(types, "last")[-1]
+
+
+def test_type_that_is_none(leaks):
+    """A script may give any number for a type: no variable has it."""
+    found, wrong = natives.scripted(leaks, FIND)
+    assert found is not None and wrong is None
