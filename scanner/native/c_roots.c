@@ -199,9 +199,9 @@ static struct gr_error *add_thread(struct finder *f, uint64_t *start,
 	if (has_stack)
 		err = add(f, GR_C_ROOT_MEMORY, *start, low, 0);
 	if (!err)
-		err = has_stack ? add_stack(f, low, tcb, end) :
-				  add(f, GR_C_ROOT_THREAD, low, end,
-				      thread->lwp);
+		err = has_stack ?
+			      add_stack(f, low, tcb, end) :
+			      add(f, GR_C_ROOT_THREAD, low, end, thread->lwp);
 	*start = end;
 	return err;
 }
