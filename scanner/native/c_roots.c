@@ -312,27 +312,18 @@ static struct gr_error *add_outside(struct finder *f, uint64_t start,
 static struct gr_error *add_mapping(struct finder *f,
 				    const struct gr_mapping *m)
 {
-	const struct gr_heap_arenas *list = f->spec->go_arenas;
-	const uint64_t last = (m->end - 1) >> GR_ARENA_SHIFT;
-	uint64_t from = m->start;
 	struct gr_error *err = NULL;
+	uint64_t stop, next;
 
 	// Bounded by the arenas of Go, not by the mapping, which may be huge.
-	for (size_t i = gr_count_before(list->size, k,
-					list->data[k].index < m->start >>
-						GR_ARENA_SHIFT);
-	     !err && i < list->size && list->data[i].index <= last; i++) {
-		uint64_t start = list->data[i].index << GR_ARENA_SHIFT;
-
-		if (start > from)
-			err = add_outside(f, from, start);
-		from = list->data[i].index < last ?
-			       start + (UINT64_C(1) << GR_ARENA_SHIFT) :
-			       m->end;
+	for (uint64_t at = m->start; !err && at < m->end; at = next) {
+		gr_heap_arenas_before(f->spec->go_arenas, at, m->end, &stop,
+				      &next);
+		err = add_outside(f, at, stop);
 		if (!err)
 			err = gr_runtime_step(f->spec->rt, 1);
 	}
-	return err || from >= m->end ? err : add_outside(f, from, m->end);
+	return err;
 }
 
 /* The file whose data or bss a mapping has; or NULL. */

@@ -13,6 +13,24 @@ static const uint64_t max_shared_bytes = UINT64_C(256) << 20;
 
 // ------------------------------------------------------------------- capture
 
+/* Plan what Go's heap does not have of [start, end). A mapping may have both. */
+static struct gr_error *plan_outside(struct gr_runtime *rt,
+				     const struct gr_heap_arenas *go_arenas,
+				     uint64_t start, uint64_t end)
+{
+	struct gr_error *err = NULL;
+	uint64_t stop, next;
+
+	// Bounded by the arenas of Go.
+	for (; !err && start < end; start = next) {
+		gr_heap_arenas_before(go_arenas, start, end, &stop, &next);
+		err = gr_image_plan(rt->image, start, stop);
+		if (!err)
+			err = gr_runtime_step(rt, 1);
+	}
+	return err;
+}
+
 /* Plan pages of mappings that may hold pointers. */
 static struct gr_error *plan_pages(struct gr_runtime *rt,
 				   const struct gr_residency *residency,
@@ -26,10 +44,9 @@ static struct gr_error *plan_pages(struct gr_runtime *rt,
 		const struct gr_mapping *m =
 			&residency->mappings.list.data[range->mapping];
 
-		if (gr_native_may_hold(m) &&
-		    !gr_heap_arenas_have(go_arenas, range->start))
-			err = gr_image_plan(rt->image, range->start,
-					    range->end);
+		if (gr_native_may_hold(m))
+			err = plan_outside(rt, go_arenas, range->start,
+					   range->end);
 		if (!err)
 			err = gr_runtime_step(rt, 1);
 	}
@@ -106,24 +123,18 @@ static struct gr_error *count_part(struct counter *c, uint64_t start,
 static struct gr_error *count_range(struct counter *c, uint64_t start,
 				    uint64_t end)
 {
-	const struct gr_heap_arenas *list = c->spec->go_arenas;
-	size_t i = gr_count_before(
-		list->size, k, list->data[k].index < start >> GR_ARENA_SHIFT);
 	struct gr_error *err = NULL;
+	uint64_t stop, next;
 
 	// Bounded by the arenas of Go.
-	for (; !err && i < list->size && start < end; i++) {
-		uint64_t arena = list->data[i].index << GR_ARENA_SHIFT;
-
-		if (arena >= end)
-			break;
-		if (arena > start)
-			err = count_part(c, start, arena);
-		start = arena + (UINT64_C(1) << GR_ARENA_SHIFT);
+	for (; !err && start < end; start = next) {
+		gr_heap_arenas_before(c->spec->go_arenas, start, end, &stop,
+				      &next);
+		err = count_part(c, start, stop);
 		if (!err)
 			err = gr_runtime_step(c->spec->rt, 1);
 	}
-	return err || start >= end ? err : count_part(c, start, end);
+	return err;
 }
 
 /* Is all memory of the target in a core? A core does not say which memory the

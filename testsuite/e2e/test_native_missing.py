@@ -68,7 +68,7 @@ def test_healthy_core(farm):
     check_held(target, natives.where(target))
 
 
-@pytest.mark.parametrize("how", ["private", "dontdump", "file", "child"])
+@pytest.mark.parametrize("how", ["private", "dontdump", "file", "child", "behind"])
 @pytest.mark.parametrize("is_snapshot", [False, True])
 def test_process(farm, how, is_snapshot, tmp_path):
     """All memory is read, also what only a child has written."""

@@ -79,3 +79,21 @@ bool gr_heap_arenas_have(const struct gr_heap_arenas *arenas, uint64_t addr)
 
 	return n && arenas->data[n - 1].index == index;
 }
+
+void gr_heap_arenas_before(const struct gr_heap_arenas *arenas, uint64_t start,
+			   uint64_t end, uint64_t *stop, uint64_t *next)
+{
+	size_t n = gr_count_before(arenas->size, i,
+				   arenas->data[i].index < start >>
+					   GR_ARENA_SHIFT);
+
+	*stop = *next = end;
+	if (n == arenas->size ||
+	    arenas->data[n].index > (end - 1) >> GR_ARENA_SHIFT)
+		return;
+	uint64_t arena = arenas->data[n].index << GR_ARENA_SHIFT;
+
+	*stop = arena > start ? arena : start;
+	if (end - arena > UINT64_C(1) << GR_ARENA_SHIFT)
+		*next = arena + (UINT64_C(1) << GR_ARENA_SHIFT);
+}

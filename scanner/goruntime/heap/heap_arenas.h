@@ -38,4 +38,12 @@ struct gr_error *gr_heap_arenas_read(struct gr_runtime *rt, uint64_t start,
 /** Does an arena hold @p addr? */
 bool gr_heap_arenas_have(const struct gr_heap_arenas *arenas, uint64_t addr);
 
+/**
+ * The memory from *@p start on, and below @p end, up to the next arena: it is
+ * [*@p start, *@p stop), and may be empty. *@p next is the end of that arena, or
+ * @p end: calls that go on there find all that no arena has.
+ */
+void gr_heap_arenas_before(const struct gr_heap_arenas *arenas, uint64_t start,
+			   uint64_t end, uint64_t *stop, uint64_t *next);
+
 #endif /* GR_HEAP_ARENAS_H */

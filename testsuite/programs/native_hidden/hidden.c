@@ -10,7 +10,8 @@
 
 enum {
 	SIZE = 4000, // a size of its own
-	BYTES = 4 << 12,
+	PAGE = 1 << 12,
+	BYTES = 4 * PAGE,
 	WORD = 1100, // on the third page
 	DISTANCE = 64 << 10,
 };
@@ -25,13 +26,13 @@ void scrub(void)
 		dead[i] = 0;
 }
 
-static void *map(int how, int file, size_t bytes)
+static void *map(void *at, int how, int file, size_t bytes)
 {
 	if (file >= 0 && ftruncate(file, bytes))
 		abort();
-	void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, file, 0);
+	void *area = mmap(at, bytes, PROT_READ | PROT_WRITE, how, file, 0);
 
-	if (area == MAP_FAILED)
+	if (area == MAP_FAILED || (at && area != at))
 		abort();
 	if (file >= 0)
 		close(file);
@@ -48,7 +49,8 @@ static int open_file(const char *how)
 	char name[] = "hidden.XXXXXX";
 	int file;
 
-	if (!strcmp(how, "private") || !strcmp(how, "dontdump"))
+	if (!strcmp(how, "private") || !strcmp(how, "dontdump") ||
+	    !strcmp(how, "behind"))
 		return -1;
 	// The kernel writes files without a name to a core.
 	file = strcmp(how, "file") ? memfd_create(how, 0) : mkstemp(name);
@@ -81,18 +83,21 @@ static __attribute__((noinline)) uintptr_t make(void)
 	return ~(uintptr_t)block;
 }
 
-uintptr_t hide(const char *how)
+uintptr_t hide(const char *how, void *at)
 {
 	size_t bytes = strcmp(how, "large") ? BYTES : 1 << 30;
 	int file = open_file(how);
 	uintptr_t hidden = make();
 
-	mapping = map(file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file,
-		      bytes);
+	mapping = map(at, file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED,
+		      file, bytes);
 	if (!strcmp(how, "child") || !strcmp(how, "large"))
 		write_in_child(hidden);
 	else
 		write_word(hidden);
+	if (at) // resident, with what lies before it
+		for (size_t i = 0; i < bytes; i += PAGE)
+			((volatile char *)mapping)[i] |= 0;
 	if (!strcmp(how, "dontdump") &&
 	    madvise((void *)mapping, bytes, MADV_DONTDUMP))
 		abort();

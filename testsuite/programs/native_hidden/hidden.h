@@ -9,10 +9,12 @@
  *
  * @param how "private"; "dontdump": no core has it; "file": a file that is
  *	shared; "child": shared memory that only another process has written;
- *	"large": this, but of a gigabyte.
+ *	"large": this, but of a gigabyte; "behind": private memory behind that
+ *	of Go, with which the kernel joins it.
+ * @param at Where the mapping shall be; NULL: anywhere.
  * @return the complement of the address, which holds nothing.
  */
-uintptr_t hide(const char *how);
+uintptr_t hide(const char *how, void *at);
 
 /** Write over dead words of the stack. */
 void scrub(void);

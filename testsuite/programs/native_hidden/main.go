@@ -21,19 +21,45 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"unsafe"
 )
 
+const (
+	arenaBytes = 64 << 20
+	pageBytes  = 8 << 10 // of Go
+)
+
+var filling [][]byte
+
 func init() {
 	runtime.LockOSThread() // main() runs on the main thread
+}
+
+// behindGo fills the heap to the end of an arena, and writes to its last page.
+func behindGo() unsafe.Pointer {
+	debug.SetGCPercent(-1)
+	for {
+		page := make([]byte, pageBytes)
+		filling = append(filling, page)
+		end := unsafe.Pointer(&page[pageBytes-1])
+		if (uintptr(end)+1)%arenaBytes == 0 {
+			page[pageBytes-1] = 1
+			return unsafe.Add(end, 1)
+		}
+	}
 }
 
 // address is text: a number in memory would hold the block.
 func address(how string) []byte {
 	name := C.CString(how)
 	defer C.free(unsafe.Pointer(name))
-	hidden := uint64(C.hide(name))
+	var at unsafe.Pointer
+	if how == "behind" {
+		at = behindGo()
+	}
+	hidden := uint64(C.hide(name, at))
 	return strconv.AppendUint(nil, ^hidden, 10)
 }
 
