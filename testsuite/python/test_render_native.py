@@ -22,16 +22,25 @@ def arena(i, in_use, mapped, **fields):
     )
 
 
-def lines(arenas, **fields):
-    heap = rows.make("NativeHeap", name="glibc", version="2.36",
-                     arenas=arenas, sum=rows.make("NativeArena", **fields))
+def report(arenas, **fields):
+    heap = rows.make(
+        "NativeHeap",
+        name="glibc",
+        version="2.36",
+        arenas=arenas,
+        sum=rows.make("NativeArena", **fields),
+    )
     return NativeReport(
         tool_version="1",
         partial=[],
         found=rows.make("Native", is_known=True, heaps=[heap]),
         kept=rows.make("KeptByC", is_known=True),
         top=2,
-    ).lines()  # fmt: skip
+    )
+
+
+def lines(arenas, **fields):
+    return report(arenas, **fields).lines()
 
 
 def table(arenas):
@@ -71,3 +80,17 @@ def test_most_free_memory_is_not_resident():
     first = lines([], **sizes, free_resident_bytes=96)[0]
     assert first == f"{start}, of which 96 B are resident"
     assert lines([], **sizes, free_resident_bytes=None)[0] == start
+
+
+def test_document_has_all_arenas():
+    """And their sums, as the scanner has made them."""
+    arenas = [arena(i, i * KIB, 4 * KIB, free_resident_bytes=i)
+              for i in (1, 2, 3)]  # fmt: skip
+    made = report(arenas, free_resident_bytes=6, resident_bytes=6 * KIB)
+    [heap] = made.document()["allocators"]
+    assert heap["arenas"] == 3 and heap["version"] == "2.36"
+    assert heap["free_resident_bytes"] == 6
+    assert heap["resident_bytes"] == 6 * KIB
+    assert [row["free_resident_bytes"] for row in heap["arena_list"]] == [
+        1, 2, 3
+    ]  # fmt: skip
