@@ -524,6 +524,15 @@ uint64_t gr_image_segment_end(const struct gr_image *image, uint64_t addr)
 	return i != SIZE_MAX && image->modules[i].is_usable ? mapping.end : 0;
 }
 
+bool gr_image_is_constant(const struct gr_image *image, uint64_t addr)
+{
+	struct gr_mapping mapping;
+	size_t i = find_segment(image, addr, &mapping);
+
+	return i != SIZE_MAX && image->modules[i].is_usable &&
+	       !(mapping.flags & PF_W);
+}
+
 static bool find_mapping(const struct gr_image *image, uint64_t addr,
 			 struct gr_mapping *ret)
 {

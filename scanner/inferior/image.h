@@ -85,6 +85,9 @@ size_t gr_image_module_at(const struct gr_image *image, uint64_t addr);
 /** The end of the segment of such a module that holds @p addr; 0: none does. */
 uint64_t gr_image_segment_end(const struct gr_image *image, uint64_t addr);
 
+/** Is @p addr in a segment of such a module that is never written? */
+bool gr_image_is_constant(const struct gr_image *image, uint64_t addr);
+
 /**
  * Bytes that the core file's headers promise but the file lacks; 0 if whole.
  */

@@ -393,6 +393,17 @@ static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 	return err ? err : add_mapping(f, &m);
 }
 
+/* Add data of a file that was protected. Only what was written is at hand: what
+ * files say is known of segments that nobody writes. */
+static struct gr_error *add_protected(struct finder *f,
+				      const struct gr_mapping *m)
+{
+	if (gr_image_is_constant(f->spec->rt->image, m->start))
+		return NULL;
+	f->like = (struct gr_c_root){ .path = m->path };
+	return add_data(f, m->start, m->end);
+}
+
 struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,
 				 struct gr_c_root_vector *ret)
 {
@@ -406,9 +417,12 @@ struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,
 	for (size_t i = 0; !err && i < list->size; i++) {
 		struct gr_mapping m = list->data[i];
 
-		if (!gr_mapping_begin_at(&m, &end) || !gr_native_may_hold(&m))
+		if (!gr_mapping_begin_at(&m, &end))
 			continue;
-		err = add_whole(&f, m, data_of(&f, i));
+		if (gr_native_may_hold(&m))
+			err = add_whole(&f, m, data_of(&f, i));
+		else if (gr_native_may_differ(&m))
+			err = add_protected(&f, &m);
 		if (!err)
 			err = gr_runtime_step(spec->rt, 1);
 	}

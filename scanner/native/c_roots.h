@@ -2,13 +2,14 @@
 /**
  * c_roots: the memory in which references to blocks begin, beside Go's own
  * roots: data of files, stacks in use, what belongs to threads, and anonymous
- * or shared memory that no allocator has and that is not Go's.
+ * or shared memory that no allocator has and that is not Go's; also where this
+ * was protected after it was written.
  *
  * A stack of glibc ends with its thread's variables and its struct pthread
- * (nptl/allocatestack.c), whose first word is its own address. So the stacks
- * of one mapping are told apart, and those that are kept for new threads: of
- * these only what belongs to the thread counts. Dead slots of stacks hold
- * nothing. A program may also run threads on memory of its own, as stacks of
+ * (nptl/allocatestack.c), whose first word is its own address, and which tells
+ * where the stack is. So the stacks of one mapping are told apart, and those that
+ * are kept for new threads: of these only what belongs to the thread counts. Dead
+ * slots of stacks hold nothing. A program may also run threads on memory of its own, as stacks of
  * coroutines or signal handlers: that counts whole.
  */
 #ifndef GR_C_ROOTS_H

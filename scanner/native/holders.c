@@ -11,6 +11,49 @@
  * have in its page table. */
 static const uint64_t max_shared_bytes = UINT64_C(256) << 20;
 
+// ------------------------------------------------------------------ mappings
+
+/* Is it shared memory of a process that is in no file? */
+static bool is_shared_memory(const struct gr_mapping *m)
+{
+	static const char *const names[] = { "[anon_shmem:", "/dev/zero",
+					     "/memfd:", "/SYSV" };
+
+	if (!(m->flags & GR_MAPPING_SHARED) || !m->path)
+		return false;
+	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
+		if (!strncmp(m->path, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+bool gr_native_may_hold(const struct gr_mapping *m)
+{
+	return m->flags & PF_W || gr_mapping_is_anonymous(m) ||
+	       !strcmp(m->path, "[heap]") || is_shared_memory(m);
+}
+
+bool gr_native_may_differ(const struct gr_mapping *m)
+{
+	const uint32_t others = PF_W | PF_X | GR_MAPPING_SHARED;
+
+	return m->path && *m->path == '/' && !(m->flags & others);
+}
+
+/* May nobody read or write a mapping? Most are reserved only. */
+static bool is_sealed(const struct gr_mapping *m)
+{
+	return !(m->flags & (PF_R | PF_W));
+}
+
+/* Do the pages of a range count? */
+static bool may_hold_range(const struct gr_mapping *m,
+			   const struct gr_resident *range)
+{
+	return gr_native_may_hold(m) ||
+	       (range->is_anonymous && gr_native_may_differ(m));
+}
+
 // ------------------------------------------------------------------- capture
 
 /* Plan what Go's heap does not have of [start, end). A mapping may have both. */
@@ -44,7 +87,7 @@ static struct gr_error *plan_pages(struct gr_runtime *rt,
 		const struct gr_mapping *m =
 			&residency->mappings.list.data[range->mapping];
 
-		if (gr_native_may_hold(m))
+		if (may_hold_range(m, range))
 			err = plan_outside(rt, go_arenas, range->start,
 					   range->end);
 		if (!err)
@@ -56,7 +99,8 @@ static struct gr_error *plan_pages(struct gr_runtime *rt,
 /* May another process write to a mapping that C keeps pointers in? */
 static bool is_shared(const struct gr_mapping *m)
 {
-	return m->flags & GR_MAPPING_SHARED && gr_native_may_hold(m);
+	return m->flags & GR_MAPPING_SHARED && gr_native_may_hold(m) &&
+	       !is_sealed(m);
 }
 
 static struct gr_error *plan_shared(struct gr_runtime *rt,
@@ -160,7 +204,8 @@ static struct gr_error *count_mappings(struct counter *c)
 
 		if (!gr_mapping_begin_at(&m, &end))
 			continue;
-		if (is_core ? gr_native_may_hold(&m) : is_shared(&m))
+		if (is_core ? gr_native_may_hold(&m) && !is_sealed(&m) :
+			      is_shared(&m))
 			err = count_range(c, m.start, m.end);
 		if (!err)
 			err = gr_runtime_step(c->spec->rt, 1);
@@ -180,7 +225,26 @@ static struct gr_error *count_swapped(struct counter *c)
 		const struct gr_mapping *m =
 			&r->mappings.list.data[range->mapping];
 
-		if (gr_native_may_hold(m) && !is_shared(m))
+		if (may_hold_range(m, range) && !is_shared(m))
+			err = count_range(c, range->start, range->end);
+		if (!err)
+			err = gr_runtime_step(c->spec->rt, 1);
+	}
+	return err;
+}
+
+/* Count resident pages without access that could not be read. */
+static struct gr_error *count_sealed(struct counter *c)
+{
+	const struct gr_residency *r = c->spec->residency;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < r->ranges.size; i++) {
+		const struct gr_resident *range = &r->ranges.data[i];
+		const struct gr_mapping *m =
+			&r->mappings.list.data[range->mapping];
+
+		if (is_sealed(m) && may_hold_range(m, range))
 			err = count_range(c, range->start, range->end);
 		if (!err)
 			err = gr_runtime_step(c->spec->rt, 1);
@@ -197,6 +261,8 @@ struct gr_error *gr_native_find_missing(const struct gr_native_spec *spec,
 
 	if (!err)
 		err = count_swapped(&c);
+	if (!err)
+		err = count_sealed(&c);
 	*ret = c.bytes;
 	return err;
 }

@@ -144,12 +144,12 @@ const struct gr_native_range *
 gr_native_memory_at(const struct gr_native *native, uint64_t addr);
 
 /** May C keep pointers in a mapping? It may be written, by code in it, too; or
- * it was written before it was protected. */
-static inline bool gr_native_may_hold(const struct gr_mapping *m)
-{
-	return m->flags & PF_W ||
-	       (m->flags & PF_R && gr_mapping_is_anonymous(m));
-}
+ * it has no file, and was written before it was protected. */
+bool gr_native_may_hold(const struct gr_mapping *m);
+
+/** May C keep pointers in pages of a mapping that differ from its file? These
+ * were written before they were protected, and are anonymous. */
+bool gr_native_may_differ(const struct gr_mapping *m);
 
 /**
  * Does @p addr lead to memory of a checked arena that no block has? The headers

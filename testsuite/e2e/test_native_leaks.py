@@ -25,7 +25,8 @@ LOST_BY_OTHERS = 8
 PLACES = ["break", "end", "executable", "frame", "frame of caller",
           "frame that was left", "goroutine", "handle", "interior", "key",
           "library", "main tls", "mapping", "number", "pool", "protected",
-          "red zone", "red zone of caller", "register", "register of caller",
+          "protected data", "protected shared", "red zone",
+          "red zone of caller", "register", "register of caller", "sealed",
           "shared", "tls", "under a coroutine",
           "under a stack"]  # fmt: skip
 

@@ -195,6 +195,13 @@ FAKE_WEAK uint64_t gr_image_bias(const struct gr_image *image, size_t module)
 	return image->elf ? 0 : UINT64_MAX;
 }
 
+FAKE_WEAK bool gr_image_is_constant(const struct gr_image *image, uint64_t addr)
+{
+	(void)image;
+	(void)addr;
+	return false;
+}
+
 FAKE_WEAK size_t gr_image_module_at(const struct gr_image *image, uint64_t addr)
 {
 	(void)addr;

@@ -86,12 +86,12 @@ static struct gr_error *find_roots(struct roots_world *w, uint64_t last)
 	return gr_c_roots_find(&spec, &w->roots);
 }
 
-static bool is_writable(const struct native_world *w, uint64_t start,
-			uint64_t end)
+static bool may_hold(const struct native_world *w, uint64_t start, uint64_t end)
 {
 	const struct gr_mapping *m = gr_native_mapping_at(&w->residency, start);
 
-	return m && end <= m->end && m->flags & PF_W;
+	return m && end <= m->end &&
+	       (gr_native_may_hold(m) || gr_native_may_differ(m));
 }
 
 /* Roots rise; they lie in mappings, and outside of blocks and of Go's heap. */
@@ -105,7 +105,7 @@ static void check_roots(const struct roots_world *w)
 
 		assert_true(root->start >= end && root->start < root->end);
 		end = root->end;
-		assert_true(is_writable(w->n, root->start, end));
+		assert_true(may_hold(w->n, root->start, end));
 		assert_false(
 			gr_heap_arenas_have(&w->n->go_arenas, root->start));
 		for (size_t k = 0; k < native->memory.size; k++) {
@@ -229,6 +229,38 @@ TEST_F(first_thread)
 	put_tcb(w->n, POOL_END - PTHREAD_BYTES);
 	w->threads.fs_bases.data[0] = POOL_END - PTHREAD_BYTES;
 	check_whole(w, POOL, POOL_END, GR_C_ROOT_THREAD);
+}
+
+struct protected_case {
+	const char *name, *path;
+	uint32_t flags;
+	int kind; /* -1: it holds nothing */
+};
+
+/* Memory that was written before it was protected. */
+static const struct protected_case protected_cases[] = {
+	{ "data of a file", "/lib/a.so", PF_R, GR_C_ROOT_DATA },
+	{ "text of a file", "/lib/a.so", PF_R | PF_X, -1 },
+	{ "a file that is shared", "/a", PF_R | GR_MAPPING_SHARED, -1 },
+	{ "data without access", "/lib/a.so", 0, GR_C_ROOT_DATA },
+	{ "anonymous", NULL, PF_R, GR_C_ROOT_MEMORY },
+	{ "anonymous, without access", NULL, 0, GR_C_ROOT_MEMORY },
+	{ "with a name", "[anon:pool]", 0, GR_C_ROOT_MEMORY },
+	{ "the break", "[heap]", PF_R, GR_C_ROOT_MEMORY },
+	{ "of the kernel", "[vvar]", PF_R, -1 },
+	{ "shared memory", "/dev/zero", PF_R | GR_MAPPING_SHARED,
+	  GR_C_ROOT_DATA },
+};
+
+TEST_F_ROWS(protected, protected_cases, c)
+{
+	native_map(w->n, POOL, STACK_BYTES, c->flags, c->path);
+	if (c->kind >= 0) {
+		check_whole(w, POOL, POOL + STACK_BYTES, c->kind);
+		return;
+	}
+	check_all(w);
+	assert_null(root_at(w, POOL));
 }
 
 /* All memory of an arena that is not checked is a root. */

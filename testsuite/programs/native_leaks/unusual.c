@@ -14,6 +14,7 @@
 #include "threads.h"
 
 enum {
+	PAGE = 1 << 12,
 	PART = 1 << 18,
 	WORD = 9,
 	LARGE = 100 << 10,
@@ -28,27 +29,48 @@ struct halves {
 };
 
 static void *volatile *protected_mapping, *volatile *executable_mapping;
+static void *volatile *protected_shared, *volatile *sealed_mapping;
 static void *volatile *break_of_program, *volatile *pool;
+// A page of its own, with data of the file.
+static void *volatile protected_data[PAGE / sizeof(void *)]
+	__attribute__((aligned(PAGE))) = { (void *)1 };
 static struct halves *under_stack, *under_coroutine;
 static ucontext_t thread_context, coroutine_context;
 static int coroutines, red_zones;
 
-static void *map(size_t bytes, int access)
+static void *map_as(int how, size_t bytes, int access)
 {
-	void *area =
-		mmap(NULL, bytes, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *area = mmap(NULL, bytes, access, how | MAP_ANONYMOUS, -1, 0);
 
 	if (area == MAP_FAILED)
 		abort();
 	return area;
 }
 
+static void *map(size_t bytes, int access)
+{
+	return map_as(MAP_PRIVATE, bytes, access);
+}
+
+static void protect(void *volatile *area, size_t bytes, int access)
+{
+	if (mprotect((void *)area, bytes, access))
+		abort();
+}
+
 static void hold_by_protected(void)
 {
 	protected_mapping = map(PART, PROT_READ | PROT_WRITE);
 	protected_mapping[WORD] = take(HELD, "protected", 104);
-	if (mprotect((void *)protected_mapping, PART, PROT_READ))
-		abort();
+	protect(protected_mapping, PART, PROT_READ);
+	protected_data[WORD] = take(HELD, "protected data", 104);
+	protect(protected_data, PAGE, PROT_READ);
+	protected_shared = map_as(MAP_SHARED, PART, PROT_READ | PROT_WRITE);
+	protected_shared[WORD] = take(HELD, "protected shared", 104);
+	protect(protected_shared, PART, PROT_READ);
+	sealed_mapping = map(PART, PROT_READ | PROT_WRITE);
+	sealed_mapping[WORD] = take(HELD, "sealed", 104);
+	protect(sealed_mapping, PART, PROT_NONE);
 	executable_mapping = map(PART, PROT_READ | PROT_WRITE | PROT_EXEC);
 	executable_mapping[WORD] = take(HELD, "executable", 104);
 }
