@@ -88,17 +88,19 @@ static void many_mapped(struct native_world *w)
 	put_par(w, NMANY + 2, MMAP_BYTES + NMANY * GR_PAGE_BYTES, BREAK);
 }
 
-/* A thread on each page. */
+/* A thread on each page, which is its stack. */
 static void many_stacks(struct native_world *w)
 {
 	const uint64_t start = UINT64_C(0x7fffd0000000);
 
 	native_map_anonymous(w, start, NMANY * GR_PAGE_BYTES);
 	for (uint64_t i = 0; i < NMANY; i++) {
-		uint64_t tcb = start + i * GR_PAGE_BYTES + 0x800;
+		uint64_t page = start + i * GR_PAGE_BYTES, tcb = page + 0x800;
 
 		put(w, tcb, tcb);
 		put(w, tcb + 16, tcb);
+		put(w, tcb + 0x690, page);
+		put(w, tcb + 0x698, GR_PAGE_BYTES);
 	}
 }
 
