@@ -23,11 +23,36 @@ static struct gr_error *die_damaged(uint64_t off)
 			       off);
 }
 
+static Dwarf_Half attr_form(Dwarf_Debug dbg, Dwarf_Attribute attr)
+{
+	Dwarf_Error err = NULL;
+	Dwarf_Half form;
+
+	if (gr_die_check(dbg, dwarf_whatform(attr, &form, &err), &err))
+		return 0;
+	return form;
+}
+
+/* The number of a whole abbreviation, which dwarf_formudata() refuses. */
+static bool read_implicit(Dwarf_Debug dbg, Dwarf_Attribute attr, uint64_t *ret)
+{
+	Dwarf_Error err = NULL;
+	Dwarf_Signed value;
+
+	if (gr_die_check(dbg, dwarf_formsdata(attr, &value, &err), &err) ||
+	    value < 0)
+		return false;
+	*ret = value;
+	return true;
+}
+
 static bool read_udata(Dwarf_Debug dbg, Dwarf_Attribute attr, uint64_t *ret)
 {
 	Dwarf_Error err = NULL;
 	Dwarf_Unsigned value;
 
+	if (attr_form(dbg, attr) == DW_FORM_implicit_const)
+		return read_implicit(dbg, attr, ret);
 	if (gr_die_check(dbg, dwarf_formudata(attr, &value, &err), &err))
 		return false;
 	*ret = value;
@@ -75,16 +100,6 @@ static bool read_flag(Dwarf_Debug dbg, Dwarf_Attribute attr)
 	if (gr_die_check(dbg, dwarf_formflag(attr, &value, &err), &err))
 		return false;
 	return value != 0;
-}
-
-static Dwarf_Half attr_form(Dwarf_Debug dbg, Dwarf_Attribute attr)
-{
-	Dwarf_Error err = NULL;
-	Dwarf_Half form;
-
-	if (gr_die_check(dbg, dwarf_whatform(attr, &form, &err), &err))
-		return 0;
-	return form;
 }
 
 // Go writes DW_FORM_sdata and DW_FORM_udata; C compilers write any form that

@@ -136,7 +136,7 @@ def test_variables_of_a_thread(leaks):
     """They have the number of the thread: the first one has the least."""
     name, kind = root_of(leaks, "main tls")
     assert kind == "C thread"
-    number = int(re.fullmatch(r"variables of thread (\d+)", name)[1])
+    number = int(re.fullmatch(r"memory of thread (\d+)", name)[1])
     histogram = natives.asked(
         leaks, "histogram", "--by", "root", "--top", "0"
     )
@@ -244,3 +244,23 @@ def test_type_that_is_none(leaks):
     """A script may give any number for a type: no variable has it."""
     found, wrong = natives.scripted(leaks, FIND)
     assert found is not None and wrong is None
+
+
+HEAD = 8  # bytes of malloc, of which a block has as many more as it must
+
+
+def test_arrays_of_one_length(farm):
+    """Debug information of version 5 may say the length once for all."""
+    target = farm.target("native_twins", CENTRAL)
+    truth = target.truth
+    for name, size in ("one_twin", "one_bytes"), ("other_twin", "other_bytes"):
+        variable = natives.asked(target, "why", name)["variable"]
+        assert variable["type"] == f"[{truth['length']}]*char"
+        assert len(variable["holds"]) == truth["length"]
+        block = -(-(truth[size] + HEAD) // 16) * 16
+        assert variable["retained_c_bytes"] == truth["length"] * block
+    held = natives.asked(target, "why", "pairs")["variable"]["holds"]
+    first = natives.asked(target, "object", held[0]["address"])
+    assert first["type"] == "struct pair"
+    [reference] = first["references"]
+    assert reference["name"] == ".first"
