@@ -917,7 +917,7 @@ class Vertex(NamedTuple):  # gr_vertex_info
     is_c: bool
     """It is a block of C, or what holds one in C code."""
     is_leaked: bool
-    """It is a block of C that nothing holds."""
+    """It is a block of C that was not reached."""
     retained_bytes: int
     """The bytes that only this vertex keeps alive, itself included; 0 if it is
     leaked."""

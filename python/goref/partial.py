@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Info,
         Leaks,
         Ledger,
+        NativeLeaks,
         ObjectInfo,
         Verdict,
         Why,
@@ -91,3 +92,17 @@ def reasons(
         if count:
             found.append(_loss(count, one, many, wrong))
     return found
+
+
+def lost_holders(info: Info, found: NativeLeaks | ObjectInfo) -> list[str]:
+    """Why an answer on blocks of C is partial: memory that is not at hand.
+    What a truncated core lacks is told otherwise."""
+    if not found.missing_bytes or info.missing_bytes:
+        return []
+    size = human_bytes(found.missing_bytes)
+    return [f"{size} of memory that may hold pointers to blocks is missing"]
+
+
+def reasons_of_block(info: Info, block: ObjectInfo) -> list[str]:
+    """Why an answer on one block is partial."""
+    return [*reasons(info, block), *lost_holders(info, block)]

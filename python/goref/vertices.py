@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from . import objectvalue
 from .locals import CallLocals, Locals
+from .partial import reasons_of_block
+from .render import block as of_block
 from .value import Value
 
 if TYPE_CHECKING:
@@ -92,10 +94,16 @@ class Object(Vertex):
         return "c" if self._row().is_c else "go"
 
     @property
-    def is_leaked(self) -> bool:
+    def is_leaked(self) -> bool | None:
         """True for a block of C that nothing holds, or only other leaked
-        blocks. It has no dominator and no paths, and retains nothing."""
-        return self._row().is_leaked
+        blocks; None: memory that may hold it is missing. It has no dominator
+        and no paths, and retains nothing."""
+        row = self._row()
+        if not row.is_leaked:
+            return False
+        scan = self.heap._scan()
+        info = scan.object_info(row.addr, 0, 0, False, False)
+        return of_block.is_leaked(info, reasons_of_block(scan.info(), info))
 
     @property
     def type(self) -> str | None:

@@ -52,6 +52,26 @@ def test_core_lacks_memory(farm, how):
     check_partial(natives.where(target), how)
 
 
+IS_LEAKED = """
+print(json.dumps(heap.object(int(sys.argv[4])).is_leaked))
+"""
+
+
+def test_one_block_while_memory_is_missing(farm):
+    """Scripts do not call it leaked, either."""
+    target = hidden(farm, "dontdump")
+    block = target.truth["held"]
+    words = natives.where(target)
+    assert natives.told(natives.OPEN + IS_LEAKED, *words, str(block)) is None
+    assert natives.asked(target, "object", f"{block:#x}", status=PARTIAL)[
+        "leaked"
+    ] is None
+    for verb in ["native"], ["histogram", "--by", "holder"]:
+        text = run_cli([*words, *verb]).stdout
+        assert "C blocks without a known holder" in text
+        assert "nothing holds" not in text
+
+
 @pytest.mark.parametrize("how", ["dontdump", "file"])
 def test_saved_core_lacks_memory(farm, how, tmp_path):
     """A saved file gives the same reason, with values and without."""

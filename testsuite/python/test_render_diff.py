@@ -213,7 +213,7 @@ def test_document_of_c():
 
 def leaking(side, blocks, size, **more):
     """Totals with blocks of C that nothing holds."""
-    key = "C blocks that nothing holds"
+    key = "C blocks without a known holder"
     row = {"key": key, "objects": blocks, "bytes": size, "c_bytes": size}
     side["tables"]["holder"].append(row)
     found = {"leaked_c_objects": blocks, "leaked_c_bytes": size}

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from goref import partial
 from goref.render import native
 from goref.render.native_leaks import NativeLeaksReport, stands_out
 
@@ -91,11 +92,11 @@ def test_first_words(data, shown):
 
 def test_missing_memory(make):
     row = leaks(missing_bytes=16 << 10)
-    assert native.lost_reasons(make.info(), leaks()) == []
-    assert native.lost_reasons(make.info(), row) == [HELD]
+    assert partial.lost_holders(make.info(), leaks()) == []
+    assert partial.lost_holders(make.info(), row) == [HELD]
     # Another reason has all that the file lacks.
     torn = make.info(missing_bytes=1 << 20)
-    assert native.lost_reasons(torn, row) == []
+    assert partial.lost_holders(torn, row) == []
 
 
 def test_a_holder_may_be_missing():

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from .. import args, native, partial
 from ..render.native import (
     NativeReport,
-    lost_reasons,
     nothing_line,
     uncounted_reasons,
     unknown_reasons,
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 _LEAKS = "leaks"
 # As a histogram by holder calls them (scanner/histogram/blocks.c).
-_NOT_HELD = "C blocks that nothing holds"
+_NOT_HELD = "C blocks without a known holder"
 _WORDS = 8  # of an example's content
 
 
@@ -121,7 +120,7 @@ def leaked(
         partial=[
             *partial.reasons(info, found),
             *unknown,
-            *lost_reasons(info, found),
+            *partial.lost_holders(info, found),
             *uncounted_reasons(found.unchecked_arenas),
         ],
         found=found,

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import Any
 
 from .. import args, evaluate, native, partial
-from ..render.native import lost_reasons
 from ..render.object import ObjectReport
 from ..session import running
 from ..verbs import VERBS
@@ -55,10 +54,7 @@ def run(options: Any) -> list[str]:
             stack = allocation_stack(opened, info.addr)
         report = ObjectReport(
             tool_version=native.load().VERSION,
-            partial=[
-                *partial.reasons(opened.info(), info),
-                *lost_reasons(opened.info(), info),
-            ],
+            partial=partial.reasons_of_block(opened.info(), info),
             info=info,
             asked=name if value else None,
             instead=instead,

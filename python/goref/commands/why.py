@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import args, evaluate, native, params, partial
 from ..render.merged import MergedReport
-from ..render.native import lost_reasons
 from ..render.why import WhyReport, chain_ends, why_json
 from ..session import running
 from .base import (
@@ -105,7 +104,7 @@ def _lost(info: Info, held: Why, block: ObjectInfo | None) -> list[str]:
     """Why the answer is partial."""
     if not block:
         return partial.reasons(info, held)
-    return [*partial.reasons(info, block), *lost_reasons(info, block)]
+    return partial.reasons_of_block(info, block)
 
 
 _MAX_BRANCHES = 2000

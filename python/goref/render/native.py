@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         NativeArena,
         NativeHeap,
         NativeLeaks,
-        ObjectInfo,
     )
     from .report import Document
 
@@ -48,15 +47,6 @@ def uncounted_reasons(arenas: int) -> list[str]:
         f"{arenas:,} arenas are damaged or in the middle of a change, and all "
         "blocks in them count as held"
     ]
-
-
-def lost_reasons(info: Info, found: NativeLeaks | ObjectInfo) -> list[str]:
-    """Why an answer on blocks is partial: memory that is not at hand. What a
-    truncated core lacks is told otherwise."""
-    if not found.missing_bytes or info.missing_bytes:
-        return []
-    size = human_bytes(found.missing_bytes)
-    return [f"{size} of memory that may hold pointers to blocks is missing"]
 
 
 def unknown_reasons(found: Native) -> list[str]:

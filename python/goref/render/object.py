@@ -57,8 +57,10 @@ class ObjectReport(Report):
         lines += _fact_lines(info, self.partial)
         lines += allocation_lines(self.stack)
         if info.is_reachable or info.is_c:
-            lines += _reference_lines("references", info.references)
-            lines += _reference_lines("referrers", info.referrers)
+            for title in "references", "referrers":
+                lines += _reference_lines(
+                    title, getattr(info, title), bool(self.partial)
+                )
         if self.partial:
             lines += partial_lines(
                 self.partial,
@@ -249,7 +251,9 @@ def _span(info: ObjectInfo) -> str:
     )
 
 
-def _reference_lines(title: str, references: References) -> list[str]:
+def _reference_lines(
+    title: str, references: References, is_partial: bool
+) -> list[str]:
     if not references.total:
         return [f"no {title}"]
     lines = [f"{references.total:,} {title.removesuffix('s')}"]
@@ -258,7 +262,7 @@ def _reference_lines(title: str, references: References) -> list[str]:
     lines[0] += ":"
     if references.groups:
         return lines + _group_lines(references)
-    rows = [_row(reference) for reference in references.list]
+    rows = [_row(reference, is_partial) for reference in references.list]
     lines += table(rows, left=[0, 1, 2])
     if any(reference.is_conservative for reference in references.list):
         lines.append(
@@ -271,7 +275,7 @@ def _reference_lines(title: str, references: References) -> list[str]:
     return lines
 
 
-def _row(reference: Reference) -> list[str]:
+def _row(reference: Reference, is_partial: bool) -> list[str]:
     vertex = reference.vertex
     is_object = vertex.kind == "object"
     words = vertex.kind
@@ -283,7 +287,7 @@ def _row(reference: Reference) -> list[str]:
         "" if vertex.addr is None else f"{vertex.addr:#x}",
         vertex.name if is_object else f"{vertex.type or ''} ({words})".strip(),
         human_bytes(vertex.bytes) if is_object else "",
-        retains(vertex),
+        retains(vertex, is_partial),
     ]
 
 

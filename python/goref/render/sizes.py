@@ -58,11 +58,12 @@ def loss(in_c: int) -> str:
     return "held by nothing" if in_c else "freed"
 
 
-def retains(vertex: Vertex) -> str:
+def retains(vertex: Vertex, is_partial: bool = False) -> str:
     """The words for what a vertex retains. That of a block of C is mostly its
-    own, so that it needs no parts."""
+    own, so that it needs no parts. is_partial: memory that may hold it is
+    missing."""
     if vertex.is_leaked:
-        return "leaked"
+        return "not reached" if is_partial else "leaked"
     sizes = vertex.retained_bytes, vertex.retained_c_bytes
     is_plain = vertex.is_c and vertex.kind == "object"
     return f"retains {human_bytes(sizes[0]) if is_plain else both(*sizes)}"
