@@ -103,6 +103,19 @@ def test_leaked_block(make):
         assert lost.document()["object"]["leaked"] is None
 
 
+def test_root_of_c(make):
+    """A place that is no variable, by its name."""
+    root = make.vertex(
+        name="C stack of thread 7", kind="C stack", is_c=True,
+        retained_bytes=3072, retained_c_bytes=3072,
+    )  # fmt: skip
+    why = make.why(addr=0x7F12348, description="memory outside the Go heap")
+    assert report(why, root=root).lines()[-2:] == [
+        "C stack of thread 7: C stack, from 0x7f12348 on",
+        "Without it, nothing would hold 3.0 KiB (3,072 bytes) of C.",
+    ]
+
+
 def test_no_object(make):
     why = make.why(addr=0x10, description="unmapped")
     assert report(why).text() == "0x10: unmapped\n"

@@ -261,11 +261,12 @@ def _object_line(why: Why) -> str:
 
 
 def _memory_lines(why: Why, root: Vertex) -> list[str]:
-    freed = of_holders.exact_bytes(root.retained_bytes)
-    freed += c_part(root.retained_bytes, root.retained_c_bytes)
+    lost = without(
+        root.retained_bytes, root.retained_c_bytes, of_holders.exact_bytes
+    )
     return [
         f"{root.name}: {root.kind}, from {why.addr:#x} on",
-        title(f"Without it, {freed} would be freed."),
+        title(f"Without it, {lost}."),
     ]
 
 
