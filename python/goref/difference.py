@@ -13,16 +13,19 @@ BETWEEN = " -> "  # the steps of a path
 # Whose retained bytes are exact, so that a difference means something.
 EXACT = ("root", "goroutine")
 
-# Roots of C that are named by a thread or an address, which two processes do
-# not share, and what all of them are called together.
+# Roots of C that are named by a thread, a goroutine or an address, which two
+# processes do not share, and what all of them are called together.
 _OF_ONE_PROCESS = re.compile(
-    r"(?:(C stack|registers) of thread \d+"
+    r"(?:(C stack|registers|memory) of thread \d+"
+    r"|(frames) of goroutine \d+"
     r"|(C stack|C thread|C memory|unchecked arena) at 0x[0-9a-f]+)"
 )
 _TOGETHER = {
     "C stack": "C stacks of threads",
     "registers": "registers of threads",
-    "C thread": "variables of threads in C",
+    "C thread": "memory of threads in C",
+    "memory": "memory of threads in C",
+    "frames": "frames of goroutines",
     "C memory": "C memory outside of allocators",
     "unchecked arena": "unchecked arenas",
 }
@@ -236,7 +239,7 @@ def amounts(
 
 def _general(key: str) -> str:
     found = _OF_ONE_PROCESS.fullmatch(key)
-    return _TOGETHER[found[1] or found[2]] if found else key
+    return _TOGETHER[found[found.lastindex or 0]] if found else key
 
 
 def _suspects(

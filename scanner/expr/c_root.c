@@ -15,7 +15,7 @@ static bool is_meant(const char *name)
 	static const char *const begins[] = {
 		"C stack ",	 "C thread ",	   "C memory ",
 		"data of ",	 "shared memory ", "unchecked arena ",
-		"registers of ", "variables of ",  "frames of ",
+		"registers of ", "memory of ",	   "frames of ",
 	};
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(begins); i++)

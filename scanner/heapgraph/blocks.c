@@ -83,7 +83,7 @@ static const char *name_memory(struct gr_arena *arena,
 	if (slash)
 		return gr_arena_internf(arena, "data of %s", slash + 1);
 	if (root->kind == GR_C_ROOT_THREAD && root->lwp)
-		return gr_arena_internf(arena, "variables of thread %" PRId32,
+		return gr_arena_internf(arena, "memory of thread %" PRId32,
 					root->lwp);
 	if (root->lwp)
 		return gr_arena_internf(arena, "%s of thread %" PRId32, kind,

@@ -342,7 +342,7 @@ static const char *data_of(const struct finder *f, size_t i)
 		       "";
 }
 
-/* Is it the path of shared memory, which is no file? */
+/* Is it the path of shared memory? A program may run from there, too. */
 static bool is_shared_memory(const char *path)
 {
 	static const char *const paths[] = { "/dev/zero", "/dev/shm/",
@@ -383,7 +383,8 @@ static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 	f->like = (struct gr_c_root){ .path = path };
 	if (path && !m.path)
 		err = gr_native_module_end(f->spec->rt, m.start, m.end, &end);
-	if (!err && path && is_shared_memory(path))
+	if (!err && path && is_shared_memory(path) &&
+	    gr_image_module_at(f->spec->rt->image, m.start) == SIZE_MAX)
 		err = add(f, GR_C_ROOT_MEMORY, m.start, end, 0);
 	else if (!err)
 		err = add_data(f, m.start, end);
