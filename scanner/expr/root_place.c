@@ -115,9 +115,29 @@ static uint64_t assembled_pointer(const struct gr_root *root)
 	return 0;
 }
 
-static struct gr_place place_of(struct gr_program *program,
+/* A word in the object at @p addr that leads to another object, or 0. */
+static uint64_t pointer_out_of(struct gr_heap *heap, uint64_t addr)
+{
+	const struct gr_span *span, *other;
+	gr_obj obj = gr_heap_object_at(heap, addr, &span);
+
+	if (obj == GR_OBJ_NONE || span->is_noscan || !span->host)
+		return 0;
+	uint64_t off = (obj - span->first_obj) * span->elem_bytes;
+	for (uint64_t i = span->header_bytes; i < span->elem_bytes; i += 8) {
+		uint64_t value = gr_load_u64(span->host + off + i);
+		gr_obj to = gr_heap_object_at(heap, value, &other);
+
+		if (to != GR_OBJ_NONE && to != obj)
+			return value;
+	}
+	return 0;
+}
+
+static struct gr_place place_of(struct gr_stop *stop,
 				const struct gr_root *root)
 {
+	struct gr_program *program = stop->program;
 	struct gr_place place = { .type = GR_TYPE_NONE };
 
 	if (root->form == GR_ROOT_REGION && !root->bytes_at) {
@@ -129,7 +149,9 @@ static struct gr_place place_of(struct gr_program *program,
 	}
 	// It has no address of its own: it is what it points to.
 	place.addr = root->bytes_at ? assembled_pointer(root) : root->addr;
-	place.value = place.addr;
+	place.value = root->form == GR_ROOT_CONTENTS ?
+			      pointer_out_of(stop->heap, root->addr) :
+			      place.addr;
 	return place;
 }
 
@@ -147,10 +169,12 @@ static void find_listed(struct gr_stop *stop, const struct root_name *name,
 			continue;
 		if (!is_called(name, root->name))
 			continue;
-		struct gr_place place = place_of(stop->program, root);
+		struct gr_place place = { 0 };
+		if (!is_of_none || !found->nothers || !found->other.value)
+			place = place_of(stop, root);
 		if (!is_of_none)
 			find(found, root->goroutine, &place);
-		else if (!found->nothers++)
+		else if (!found->nothers++ || !found->other.value)
 			found->other = place;
 	}
 }
