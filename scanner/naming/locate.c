@@ -171,13 +171,15 @@ static struct gr_error *locate_c_data(struct gr_stop *stop,
 	const char *path = gr_image_module_name(stop->image, module);
 	const char *slash = strrchr(path, '/');
 	struct gr_error *err = find_c_variable(stop, at);
+	if (err)
+		return err;
 	at->kind = GR_LOCATED_DATA;
 	at->section = section;
 	at->text = *at->name ? gr_arena_internf(arena, "%s: variable %s",
 						section, at->name) :
 			       gr_arena_internf(arena, "%s of %s", section,
 						slash ? slash + 1 : path);
-	return err;
+	return NULL;
 }
 
 static void locate_frame(struct gr_runtime *rt, const struct gr_goroutine *g,
