@@ -229,5 +229,7 @@ def test_interrupted(kept):
         done = run_goref(
             *words, max_seconds=mutate.MAX_SECONDS, interrupt_at=look
         )
+        if look > 1 and done.returncode == 0 and done.looks < look:
+            continue
         assert done.returncode == 1, done
         assert done.stderr == "goref: interrupted\n"

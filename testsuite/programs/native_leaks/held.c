@@ -109,12 +109,27 @@ static void stay_with_frame(void)
 		pause();
 }
 
+#ifdef __x86_64__
+// Functions that have returned leave words below the stack pointer.
+static inline void clear_red_zone(void)
+{
+	long count = 128 / 8, zero = 0;
+	void *at;
+
+	asm volatile("lea -128(%%rsp), %0\n\trep stosq"
+		     : "=&D"(at), "+c"(count)
+		     : "a"(zero)
+		     : "memory");
+}
+#endif
+
 // The kernel keeps all registers but those that the instruction changes.
 static void pause_with(void *block)
 {
 #ifdef __x86_64__
 	register void *kept asm("r12") = block;
 
+	clear_red_zone();
 	for (;;) {
 		long call = 34; // pause()
 
