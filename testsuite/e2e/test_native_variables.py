@@ -2,13 +2,16 @@
 """Variables of C as they are asked for, and as holders on paths, against the
 blocks that the program says they hold."""
 
+import os
 import re
+import subprocess
 
 import pytest
 
 import natives
 from natives import CENTRAL
 from session import run_cli
+from targets import attach_reason, skip_if
 
 MAX_HELD = 20  # pointers that `why' lists
 FIND = """
@@ -264,3 +267,28 @@ def test_arrays_of_one_length(farm):
     assert first["type"] == "struct pair"
     [reference] = first["references"]
     assert reference["name"] == ".first"
+
+
+def test_program_without_a_file(farm):
+    """A program may run from memory, as containers begin: its data is no
+    shared memory."""
+    skip_if(attach_reason())
+    exe = farm.target("native_twins", CENTRAL).exe
+    memory = os.memfd_create("cloned")
+    os.write(memory, exe.read_bytes())
+    words = [f"/proc/self/fd/{memory}"]
+    process = subprocess.Popen(
+        words, pass_fds=[memory], stdin=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout.readline().startswith("{")
+        done = run_cli(["attach", str(process.pid), "histogram", "--by",
+                        "holder"])  # fmt: skip
+    finally:
+        process.communicate()
+        os.close(memory)
+    assert done.returncode == 0, done.stderr
+    for name in "one_twin", "other_twin":
+        assert re.search(rf" {name}\b", done.stdout), done.stdout
+    assert "shared memory" not in done.stdout
