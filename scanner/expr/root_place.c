@@ -10,6 +10,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
+/* To suggest what a root of a common name holds. */
+enum { MOST_TRIED = 64, LOOKED_AT_BYTES = 4096 };
+
 /* A name, taken apart. */
 struct root_name {
 	const char *text;
@@ -115,7 +118,8 @@ static uint64_t assembled_pointer(const struct gr_root *root)
 	return 0;
 }
 
-/* A word in the object at @p addr that leads to another object, or 0. */
+/* A word at the begin of the object at @p addr that leads to another one; or
+ * 0. */
 static uint64_t pointer_out_of(struct gr_heap *heap, uint64_t addr)
 {
 	const struct gr_span *span, *other;
@@ -124,7 +128,10 @@ static uint64_t pointer_out_of(struct gr_heap *heap, uint64_t addr)
 	if (obj == GR_OBJ_NONE || span->is_noscan || !span->host)
 		return 0;
 	uint64_t off = (obj - span->first_obj) * span->elem_bytes;
-	for (uint64_t i = span->header_bytes; i < span->elem_bytes; i += 8) {
+	uint64_t end = span->elem_bytes < LOOKED_AT_BYTES ? span->elem_bytes :
+							    LOOKED_AT_BYTES;
+	// Bounded by LOOKED_AT_BYTES.
+	for (uint64_t i = span->header_bytes; i < end; i += GR_WORD_BYTES) {
 		uint64_t value = gr_load_u64(span->host + off + i);
 		gr_obj to = gr_heap_object_at(heap, value, &other);
 
@@ -170,12 +177,16 @@ static void find_listed(struct gr_stop *stop, const struct root_name *name,
 		if (!is_called(name, root->name))
 			continue;
 		struct gr_place place = { 0 };
-		if (!is_of_none || !found->nothers || !found->other.value)
+		bool is_wanted =
+			!found->nothers ||
+			(!found->other.value && found->nothers < MOST_TRIED);
+		if (!is_of_none || is_wanted)
 			place = place_of(stop, root);
 		if (!is_of_none)
 			find(found, root->goroutine, &place);
-		else if (!found->nothers++ || !found->other.value)
+		else if (is_wanted)
 			found->other = place;
+		found->nothers += is_of_none;
 	}
 }
 

@@ -133,7 +133,8 @@ static struct gr_error *count_leaked(struct gr_counter *c)
 		row = gr_keys_find(&c->keys, key, 0);
 		if (row == UINT32_MAX)
 			err = gr_counter_add_key(
-				c, key, "C blocks without a known holder", &row);
+				c, key, "C blocks without a known holder",
+				&row);
 		if (!err)
 			gr_counter_count_block(c, row, v);
 		if (!err)
