@@ -15,8 +15,8 @@ struct gr_stop;
  * `*(*main.T)(0xc000782240)` and `(*main.T)(0xc000782240)`, a package
  * variable (`main.cache`, `"path/to/pkg".Var`, `&main.cache`), a local variable
  * or another root as answers print it (`main.handle.r`, `main.handle.r@17` of
- * goroutine 17, `$data+0x1f40`, `C stack of thread 17`); fields, constant indexes and keys behind these
- * (`main.cache.rows[3]["key"]`).
+ * goroutine 17, `$data+0x1f40`, `C stack of thread 17`); fields, constant
+ * indexes and keys behind these (`main.cache.rows[3]["key"]`).
  *
  * GR_ERROR_NOT_FOUND if it is something else (gdb's evaluator may know more);
  * GR_ERROR_ARGUMENT if it is malformed.

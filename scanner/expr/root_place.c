@@ -256,8 +256,8 @@ static struct gr_error *answer(struct gr_sched *sched,
 	if (!found->ngoroutines && found->nothers > 1)
 		return gr_error_format(
 			GR_ERROR_ARGUMENT,
-			"%zu roots are called \"%s\": ask about what "
-			"one of them holds, as 0x%" PRIx64,
+			"%zu roots are called \"%s\": ask for an address "
+			"that one holds, such as 0x%" PRIx64,
 			found->nothers, name->text,
 			found->other.value ? found->other.value :
 					     found->other.addr);

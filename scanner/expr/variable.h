@@ -31,8 +31,8 @@ struct gr_variable {
 /**
  * Find the heap objects and the blocks of C that pointers of the variable at
  * @p place point to, or those of static memory behind its pointers and
- * interfaces. At most @p max of them are listed with names. Fails with GR_ERROR_ARGUMENT if
- * the place is not a variable or its type is not known.
+ * interfaces. At most @p max of them are listed with names. Fails with
+ * GR_ERROR_ARGUMENT if the place is not a variable or its type is not known.
  */
 struct gr_error *gr_scan_read_variable(struct gr_scan *scan,
 				       const struct gr_place *place, size_t max,

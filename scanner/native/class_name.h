@@ -28,7 +28,7 @@ struct gr_error *gr_class_name(struct gr_arena *arena, const char *symbol,
 
 /**
  * The name of a variable of C++ from its symbol, interned: `geometry::last` for
- * `_ZN8geometry4lastE`. What follows a blank stays behind it, as in `last in
+ * `_ZN8geometry4lastE`. A suffix behind a blank stays, as in `last in
  * libshapes.so`. *@p ret is @p symbol itself if it is no variable's, or if the
  * name cannot be told.
  */

@@ -141,7 +141,7 @@ def test_one_screen(farm):
     run = run_goref(target, ["goref dominators"])
     lines = run.parts[0].splitlines()
     assert len(lines) <= 24
-    assert "Retained: what would be freed" in lines[3]
+    assert "Retained: what this one alone keeps" in lines[3]
     assert any("main.sessionsByToken  (map[" in line for line in lines[:12])
     done = run_cli(["core", target.exe, target.core, "dominators"])
     assert done.stdout.splitlines()[:-1] == lines[:-1]

@@ -268,7 +268,7 @@ def test_go_objects_that_c_keeps(leaks, how):
 def test_another_word(leaks):
     done = run_cli([*natives.where(leaks.target), "native", "leak"])
     assert done.returncode == 2
-    said = "goref: native takes no word but `leaks', not `leak'; try "
+    said = "goref: native takes only the word `leaks', not `leak'; try "
     assert done.stderr.startswith(said)
 
 

@@ -376,7 +376,7 @@ def test_growth_of_leaked_memory(leaking):
     [row] = [
         row
         for row in document["by"]["holder"]["rows"]
-        if row["key"] == "C blocks that nothing holds"
+        if row["key"] == "C blocks without a known holder"
     ]
     assert row["growth_c_bytes"] == growth
     lines = run_cli(["diff", *cores]).stdout.splitlines()

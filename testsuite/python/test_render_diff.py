@@ -248,7 +248,7 @@ def test_blocks_that_missing_memory_may_hold():
     sides = (leaking(with_c(9, 1024), n, 64 * n, missing_c_bytes=4096 * n)
              for n in (0, 1))  # fmt: skip
     assert report(*sides).lines()[1].startswith(
-        "C blocks that nothing holds in what could be read: 0 B -> 64 B (+64 B"
+        "in what could be read, C blocks that nothing holds: 0 B -> 64 B (+64 B"
     )
 
 

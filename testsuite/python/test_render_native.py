@@ -78,7 +78,7 @@ def test_most_free_memory_is_not_resident():
         "4.0 KiB mapped)"
     )
     first = lines([], **sizes, free_resident_bytes=96)[0]
-    assert first == f"{start}, of which 96 B are resident"
+    assert first == f"{start}; 96 B of the free memory is resident"
     assert lines([], **sizes, free_resident_bytes=None)[0] == start
 
 

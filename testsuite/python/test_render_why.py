@@ -186,7 +186,7 @@ def test_variable_of_c(make):
     )
     assert words.lines()[1:] == [
         "Without it, 0 B would be freed.",
-        "It has no pointers, but words that lead to C.",
+        "Only words that are no pointers lead to C.",
     ]
 
 

@@ -543,7 +543,7 @@ def test_resident_is_what_was_so(residency, title, size, more):
     text = "".join(Seen(page(document(rss=rss))).texts)
     assert ("Resident memory" in text) == (residency != "unknown")
     assert f"{size} are resident" in text or residency != "exact"
-    files = f"{size} of anonymous memory was resident. Which pages of files"
+    files = f"{size} of anonymous memory was resident. Resident pages of"
     assert (files in text) == (residency == "anonymous")
     assert "zero_pages" not in text.partition('"schema"')[0]
 

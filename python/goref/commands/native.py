@@ -33,7 +33,7 @@ def check(options: Any) -> None:
     words = options.words
     if words and words != [_LEAKS]:
         raise args.UsageError(
-            f"native takes no word but `{_LEAKS}', not `{' '.join(words)}'"
+            f"native takes only the word `{_LEAKS}', not `{' '.join(words)}'"
         )
     if not words and (options.fail_on_leaks or options.values):
         raise args.UsageError(

@@ -240,11 +240,11 @@ class DiffReport(Report):
         if not growth:
             return []
         is_partial = any(side.get("missing_c_bytes") for side in self.totals)
-        seen = " in what could be read" if is_partial else ""
+        seen = "in what could be read, " if is_partial else ""
         bytes_ = (side["leaked_c_bytes"] for side in self.totals)
         blocks = (side["leaked_c_objects"] for side in self.totals)
         line = (
-            f"C blocks that nothing holds{seen}: "
+            f"{seen}C blocks that nothing holds: "
             f"{_sizes_and_growth(*bytes_)}; "
             f"{_numbers_and_growth(*blocks, 'block')}"
         )

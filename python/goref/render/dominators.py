@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from .report import UNCERTAIN, Report, fields_of, partial_lines
-from .sizes import apart, both, c_part, loss, sizes_of
+from .sizes import apart, both, c_part, sizes_of
 from .style import title
 from .table import table
 from .target import headline, target_document
@@ -63,8 +63,7 @@ class DominatorsReport(Report):
             reached = both(found.reached_bytes, found.reached_c_bytes)
             lines.append(
                 f"{reached} are reached. "
-                f"Retained: what would be {loss(found.reached_c_bytes)} "
-                "without this one alone."
+                "Retained: what this one alone keeps alive."
             )
         first = branches(found.rows)
         if first and first.below:
@@ -136,10 +135,7 @@ def kept_lines(kept: Dominators) -> list[str]:
     cells = tree_cells(first, kept.reached_bytes, True)
     return [
         "",
-        title(
-            f"What keeps most alive (retained: {loss(kept.reached_c_bytes)} "
-            "without this one alone)"
-        ),
+        title("What keeps most alive (retained: by this one alone)"),
         *table([HEADS, *cells], left=[3], has_head=True),
     ]
 

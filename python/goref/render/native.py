@@ -95,7 +95,9 @@ def overview_lines(
     in_use = sum(heap.sum.in_use_bytes for heap in found.heaps)
     free = sum(heap.sum.free_bytes for heap in found.heaps)
     line = f"C memory: {human_bytes(in_use)} in use; {human_bytes(free)} free"
-    line += _resident_part(_free_resident(found))
+    resident = _free_resident(found)
+    if resident is not None:
+        line += f", of which {human_bytes(resident)} are resident"
     if leaks and leaks.leaked_blocks:
         seen = " in what could be read" if is_partial else ""
         line += (
@@ -111,13 +113,6 @@ def _free_resident(found: Native) -> int | None:
     sizes = [heap.sum.free_resident_bytes for heap in found.heaps]
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None
-
-
-def _resident_part(size: int | None) -> str:
-    """Most of the free memory may never have been touched."""
-    if size is None:
-        return ""
-    return f", of which {human_bytes(size)} are resident"
 
 
 def overview_document(found: Native, leaks: NativeLeaks | None) -> Document:
@@ -175,8 +170,11 @@ class NativeReport(Report):
             f"{human_bytes(total.free_bytes)} free "
             f"({percent(total.free_bytes, total.mapped_bytes)} of "
             f"{human_bytes(total.mapped_bytes)} mapped)"
-            f"{_resident_part(total.free_resident_bytes)}"
         )
+        if total.free_resident_bytes is not None:
+            # Most of it may never have been touched.
+            size = human_bytes(total.free_resident_bytes)
+            head += f"; {size} of the free memory is resident"
         return [
             title(head),
             *partial_lines(self.partial, _CONSEQUENCE),

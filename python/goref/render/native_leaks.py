@@ -92,8 +92,8 @@ class NativeLeaksReport(Report):
         lines += ["", "heads: blocks that no other leaked block leads to"]
         if any(group.beside for group in shown):
             lines.append(
-                "beside: what holds the neighbours in memory of at least half "
-                "of these"
+                "beside: what holds the adjacent blocks, for at least half of "
+                "these"
             )
         return lines
 

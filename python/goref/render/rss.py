@@ -25,7 +25,7 @@ _CONSEQUENCE = "live objects may count as garbage"
 _HEADS = {
     "exact": "{} resident (Rss), page by page",
     "anonymous": "at most {} of anonymous memory was resident; "
-    "which pages of files were is not known",
+    "pages of files are not known",
     "unknown": "{} in the core{}; which pages were resident is not known",
 }
 

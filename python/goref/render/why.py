@@ -126,7 +126,7 @@ class WhyReport(Report):
             freed = without(*self.freed, of_holders.exact_bytes)
             lines.append(title(f"Without it, {freed}."))
         if not variable.held:
-            return [*lines, "It has no pointers, but words that lead to C."]
+            return [*lines, "Only words that are no pointers lead to C."]
         lines.append("It points to:")
         lines += table(
             [_held_row(held) for held in variable.held], left=[0, 1, 2, 3]

@@ -39,7 +39,7 @@ SURVIVORS = Option(
 FAIL_ABOVE_GROWTH = Option(
     "fail-above",
     "End with status 4 if the reached heap has grown by more than SIZE, C "
-    "memory included, also that which nothing holds; with --by, if a row has.",
+    "memory included, held or leaked; with --by, if a row has.",
     kind="size",
     value="SIZE",
 )

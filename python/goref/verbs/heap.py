@@ -327,7 +327,7 @@ gdb, an expression of gdb ($rax, &main.cache). The chain is the one over which
 `scan' bills the object. If the address is in no object, `why' says what is
 there: a stack, data, a free slot and so on. For a variable that is no pointer,
 `why' lists what its own words point to. The line below the object says who
-holds it alone, and how much nothing would hold without that holder.""",
+alone holds it, and how much that holder alone keeps alive.""",
     (PATHS, ALL_ROOTS, EXCLUDE_WEAK, OF_TYPE, ATTRIBUTION, *COMMON),
     "ADDRESS|EXPRESSION",
     """\
@@ -335,8 +335,8 @@ The line below the object says what all paths to it have in common. "Only
 through main.sessions" means: this variable is on every path, and if it is set
 to zero, the collector frees the bytes of Go that are printed. It does not free
 blocks of C. Without their holder they are leaked, unless a finalizer or the
-program frees them. If a field is named, it is the only pointer to all this. "By
-3 roots, none alone" means that freeing the object takes more than one change.
+program frees them. If a field is named, it is the only way to all these bytes.
+"By 3 roots, none alone" means that freeing the object takes more than one change.
 The paths may still go through one object, which the line then names.
 
 The chain is that of billing: it begins at the nearest root, and roots of the
@@ -385,7 +385,7 @@ expression, or of the object that has the address.""",
     ),
     "ADDRESS|EXPRESSION",
     """\
-The retained size is what nothing would hold without the object, in bytes of the
+The retained size is what the object alone keeps alive, in bytes of the
 allocator's slots. The collector would free the part in Go. If the dominator is
 "several roots", no single root and no other object holds it alone.
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _LEADS = {
     "exact": "{} are resident (Rss). Each resident page is in one class.",
-    "anonymous": "At most {} of anonymous memory was resident. Which pages of "
-    "files were is not known.",
+    "anonymous": "At most {} of anonymous memory was resident. Resident pages "
+    "of files are not known.",
     "unknown": "The core has {}{}; which pages were resident is not known.",
 }
 
