@@ -71,7 +71,7 @@ struct gr_root_vertex {
 	/** The word's, in an area; the first one's, of a root of C, or the start
 	 * of its variable. */
 	uint64_t addr;
-	uint32_t bytes; /**< Of a C variable; 0: too large, or none. */
+	uint32_t bytes; /**< A C variable has so many; 0: too large, or none. */
 	uint32_t index;
 	uint8_t source; /**< enum gr_root_source */
 	uint8_t tier;	/**< enum gr_tier: its rank in the graph. */
