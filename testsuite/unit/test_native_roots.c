@@ -227,7 +227,7 @@ TEST_F(first_thread)
 {
 	native_map_anonymous(w->n, POOL, 2 * STACK_BYTES);
 	put_tcb(w->n, POOL_END - PTHREAD_BYTES);
-	w->threads.fs_bases.data[0] = POOL_END - PTHREAD_BYTES;
+	w->threads.bases.data[0].addr = POOL_END - PTHREAD_BYTES;
 	check_whole(w, POOL, POOL_END, GR_C_ROOT_THREAD);
 }
 
@@ -249,7 +249,7 @@ static const struct protected_case protected_cases[] = {
 	{ "the break", "[heap]", PF_R, GR_C_ROOT_MEMORY },
 	{ "of the kernel", "[vvar]", PF_R, -1 },
 	{ "shared memory", "/dev/zero", PF_R | GR_MAPPING_SHARED,
-	  GR_C_ROOT_DATA },
+	  GR_C_ROOT_MEMORY },
 };
 
 TEST_F_ROWS(protected, protected_cases, c)
