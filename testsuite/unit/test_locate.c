@@ -8,6 +8,7 @@
 #include "naming/locate.h"
 #include "scan/enter.h"
 
+#include "goruntime/layout/c_variable.h"
 #include "goruntime/layout/symbols.h"
 #include "goruntime/types/types_internal.h"
 #include "inferior/elf.h"
@@ -253,6 +254,7 @@ static struct world *make_world(void)
 
 static void free_world(struct world *w)
 {
+	gr_c_variables_deinit(&w->program.rt.c_variables);
 	gr_dwarf_destroy(w->stack->module.dwarf);
 	stack_free(w->stack);
 	teardown(w->heap);
