@@ -67,13 +67,16 @@ PyObject *gr_py_scan_content(PyObject *obj, PyObject *args, PyObject *kwargs)
 	_cleanup_free_ uint8_t *content = NULL;
 	struct gr_error *err;
 	unsigned int vertex;
+	unsigned long long max = 0;
 	uint64_t bytes = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:content",
-					 gr_py_scan_content_names, &vertex))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I|K:content",
+					 gr_py_scan_content_names, &vertex,
+					 &max))
 		return NULL;
 	CALL(self, err,
-	     gr_scan_object_content(self->scan, vertex, &content, &bytes));
+	     gr_scan_object_content(self->scan, vertex, max ? max : UINT64_MAX,
+				    &content, &bytes));
 	return err ? gr_py_raise(err) :
 		     PyBytes_FromStringAndSize((const char *)content,
 					       (Py_ssize_t)bytes);

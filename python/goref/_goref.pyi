@@ -2675,9 +2675,10 @@ class Scan:
     def has_retained(self) -> bool:
         """Are retained sizes known? Nothing is made."""
     def vertex(self, vertex: int, with_retained: bool = False) -> Vertex: ...
-    def content(self, vertex: int) -> bytes:
+    def content(self, vertex: int, max: int = 0) -> bytes:
         """The bytes of an object, or those of a block of C that the program
-        may use. Error: the file has no values."""
+        may use; at most max of them, if it is not 0. Error: the file has no
+        values."""
     def find(self, place: tuple[str, int, int, bool, int]) -> int | None:
         """The vertex of a place: a variable's root, or an object."""
     def dominator(self, vertex: int) -> int | None:

@@ -80,8 +80,8 @@ static struct gr_error *read_content(struct gr_runtime *rt, uint64_t addr,
 }
 
 static struct gr_error *find_content(struct gr_answers *answers,
-				     uint32_t vertex, uint8_t **ret,
-				     uint64_t *bytes)
+				     uint32_t vertex, uint64_t max_bytes,
+				     uint8_t **ret, uint64_t *bytes)
 {
 	struct gr_vertex_info info;
 	struct gr_error *err = gr_answers_need_graph(answers, GR_PART_NEAREST);
@@ -100,19 +100,22 @@ static struct gr_error *find_content(struct gr_answers *answers,
 	if (gr_vertex_is_block(answers->graph->graph, vertex))
 		*bytes = gr_block_usable_bytes(
 			gr_vertex_block(answers->graph, vertex));
+	if (*bytes > max_bytes)
+		*bytes = max_bytes;
 	return read_content(&answers->stop->program->rt, info.addr, *bytes,
 			    ret);
 }
 
 struct gr_error *gr_scan_object_content(struct gr_scan *scan, uint32_t vertex,
-					uint8_t **ret, uint64_t *bytes)
+					uint64_t max_bytes, uint8_t **ret,
+					uint64_t *bytes)
 {
 	struct gr_answers *answers;
 	struct gr_sigbus_guard guard;
 	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
 	if (!err)
-		err = find_content(answers, vertex, ret, bytes);
+		err = find_content(answers, vertex, max_bytes, ret, bytes);
 	return gr_sigbus_guard_end(&guard, err);
 }
 

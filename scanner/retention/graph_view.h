@@ -29,11 +29,12 @@ struct gr_error *gr_scan_view_vertex(struct gr_scan *scan, uint32_t vertex,
 				     struct gr_vertex_info *ret) GR_MUST_CHECK;
 
 /**
- * The bytes of the object @p vertex, without any header. The caller frees
- * *@p ret with free(). GR_ERROR_NOT_SAVED: the file has no values.
+ * The first bytes of the object @p vertex, without any header: *@p bytes are
+ * @p max_bytes at most. No others are read. The caller frees *@p ret with
+ * free(). GR_ERROR_NOT_SAVED: the file has no values.
  */
 struct gr_error *gr_scan_object_content(struct gr_scan *scan, uint32_t vertex,
-					uint8_t **ret,
+					uint64_t max_bytes, uint8_t **ret,
 					uint64_t *bytes) GR_MUST_CHECK;
 
 /** gr_vertex_find() in the graph, which is made. */

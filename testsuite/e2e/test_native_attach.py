@@ -166,6 +166,20 @@ def test_copy_has_no_untouched_pages(bulk, is_snapshot):
     assert 1 << 20 < int(done.stdout) << 10 < 1 << 28
 
 
+FIRST = """
+scan = heap._scan()
+block = max(filter(is_c, heap.objects()), key=lambda block: block.size)
+vertex = scan.find(("", block.address, 0xFFFFFFFF, False, 0))
+print(json.dumps([block.size, scan.content(vertex, 64).hex()]))
+"""
+
+
+def test_first_bytes_of_an_untouched_block(bulk):
+    """Only its first page is at hand, and no other is needed."""
+    size, content = natives.scripted(bulk(10, 1000, 1 << 30), FIRST)
+    assert size >= 1 << 30 and content == "00" * 64
+
+
 def test_estimate(bulk, tmp_path):
     """It has the memory of C, and no more is copied."""
     target = bulk(60_000, 1000, 1 << 30)

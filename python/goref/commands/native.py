@@ -133,6 +133,6 @@ def leaked(
 def _contents(scan: Scan, found: NativeLeaks) -> dict[int, bytes]:
     """The first bytes of the example of each group, by its address."""
     return {
-        group.example: scan.content(group.vertex)[: _WORDS * 8]
+        group.example: scan.content(group.vertex, _WORDS * 8)
         for group in found.groups
     }
