@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import native
 from .errors import Error
+from .render import block as of_block
 from .session import current
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def what_instead(scan: Any, answer: Any) -> str:
         return str(answer.description)
     block = scan.object_info(answer.addr, 0, 0)
     return (
-        f"{block.type or 'C block'}, {block.bytes:,} bytes at "
+        f"{block.type or of_block.NAME}, {block.bytes:,} bytes at "
         f"{block.base_addr:#x} (`goref object' describes it)"
     )
 

@@ -120,7 +120,6 @@ static struct gr_error *begin_vertex(struct c_adder *a,
 				     const struct gr_c_variable *place)
 {
 	const struct gr_c_root *root = &a->maker->hg->c_roots.data[a->root];
-
 	const char *name;
 	struct gr_error *err = gr_variable_name(a->maker->spec->heap->rt->arena,
 						place->name, &name);

@@ -342,16 +342,13 @@ static const char *data_of(const struct finder *f, size_t i)
 		       "";
 }
 
-/* Is it the path of shared memory? A program may run from there, too. */
-static bool is_shared_memory(const char *path)
+/* Is the mapping at @p addr shared memory? shm_open() gives it a file. */
+static bool is_shared_memory(const struct finder *f, const char *path,
+			     uint64_t addr)
 {
-	static const char *const paths[] = { "/dev/zero", "/dev/shm/",
-					     "/memfd:", "/SYSV" };
-
-	for (size_t i = 0; i < GR_ARRAY_SIZE(paths); i++)
-		if (!strncmp(path, paths[i], strlen(paths[i])))
-			return true;
-	return false;
+	return (gr_native_is_shared_memory(path) ||
+		!strncmp(path, "/dev/shm/", strlen("/dev/shm/"))) &&
+	       gr_image_module_at(f->spec->rt->image, addr) == SIZE_MAX;
 }
 
 /* Add data of files, but not the structures of allocators in it. */
@@ -383,8 +380,7 @@ static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 	f->like = (struct gr_c_root){ .path = path };
 	if (path && !m.path)
 		err = gr_native_module_end(f->spec->rt, m.start, m.end, &end);
-	if (!err && path && is_shared_memory(path) &&
-	    gr_image_module_at(f->spec->rt->image, m.start) == SIZE_MAX)
+	if (!err && path && is_shared_memory(f, path, m.start))
 		err = add(f, GR_C_ROOT_MEMORY, m.start, end, 0);
 	else if (!err)
 		err = add_data(f, m.start, end);

@@ -530,8 +530,7 @@ static bool counts_blocks(struct finder *f, uint32_t block)
 }
 
 /* Look for a cache that no thread names: its thread is missing, or a variable is
- * damaged. Others may only
- * look like one: @p for_sure passes these. */
+ * damaged. Others may only look like one: @p for_sure passes these. */
 static struct gr_error *find_unclaimed(struct finder *f, bool for_sure,
 				       bool *ret)
 {

@@ -13,18 +13,22 @@ static const uint64_t max_shared_bytes = UINT64_C(256) << 20;
 
 // ------------------------------------------------------------------ mappings
 
+bool gr_native_is_shared_memory(const char *path)
+{
+	static const char *const begins[] = { "[anon_shmem:", "/dev/zero",
+					      "/memfd:", "/SYSV" };
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(begins); i++)
+		if (!strncmp(path, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 /* Is it shared memory of a process that is in no file? */
 static bool is_shared_memory(const struct gr_mapping *m)
 {
-	static const char *const names[] = { "[anon_shmem:", "/dev/zero",
-					     "/memfd:", "/SYSV" };
-
-	if (!(m->flags & GR_MAPPING_SHARED) || !m->path)
-		return false;
-	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++)
-		if (!strncmp(m->path, names[i], strlen(names[i])))
-			return true;
-	return false;
+	return m->flags & GR_MAPPING_SHARED && m->path &&
+	       gr_native_is_shared_memory(m->path);
 }
 
 bool gr_native_may_hold(const struct gr_mapping *m)

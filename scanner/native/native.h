@@ -143,6 +143,10 @@ struct gr_error *gr_native_find_missing(const struct gr_native_spec *spec,
 const struct gr_native_range *
 gr_native_memory_at(const struct gr_native *native, uint64_t addr);
 
+/** Does the kernel call shared memory that is in no file by this path? A program
+ * may run from there, too. */
+bool gr_native_is_shared_memory(const char *path);
+
 /** May C keep pointers in a mapping? It may be written, by code in it, too; or
  * it has no file, and was written before it was protected. */
 bool gr_native_may_hold(const struct gr_mapping *m);
