@@ -1174,6 +1174,63 @@ class Rss(NamedTuple):  # gr_rss
     collector: Collector
     gaps: Gaps
 
+class TraceOffset(NamedTuple):  # gr_trace_offset
+    """The place of a field of runtime.g or runtime.m."""
+
+    name: str
+    """As of goref-trace's line `offset`: g_m, m_curg, ..."""
+    bytes: int
+
+class TraceModule(NamedTuple):  # gr_trace_module
+    """The text of a Go module and its tables, by address at run time."""
+
+    text: _Addr
+    etext: _Addr
+    pclntable_addr: _Addr
+    pclntable_bytes: int
+    pctab_addr: _Addr
+    pctab_bytes: int
+    ftab_addr: _Addr
+    ftab_count: int
+    """Entries of 8 bytes; the last one ends the others."""
+    text_start: _Addr
+    """The entries of ftab are relative to it."""
+
+class TraceProbe(NamedTuple):  # gr_trace_probe
+    """Where a probe sees the allocations that the runtime samples."""
+
+    addr: _Addr
+    place: Literal["past_check", "at_check", "entry"]
+    """Behind the check of the stack; at its jump, to which a call comes twice if
+    the stack grows; or at the entry, where the kernel needs longer."""
+    pointer_register: int
+    """The register that has the object, and that of its size, by DWARF's
+    numbers."""
+    size_register: int
+
+class TraceFacts(NamedTuple):  # gr_trace_facts
+    """The facts about a program that goref-trace needs."""
+
+    offsets: tuple[TraceOffset, ...]
+    tls_g: _Known | None
+    """From a thread's fs_base to the word that has its g; None: not known."""
+    modules: tuple[TraceModule, ...]
+    probe: TraceProbe | None  # if has_probe
+    profiling: Literal["on", "off", "removed", "unknown"]
+    """Does the runtime sample allocations? "removed": the linker has switched
+    that off."""
+    profile_rate: _Known | None
+    """Bytes a sample (MemProfileRate); None: not known."""
+
+class TraceCall(NamedTuple):  # gr_logical_frame
+    """A Go call at a pc of a process that runs."""
+
+    function: str
+    file: str | None
+    line: int
+    """0: not known."""
+    is_inlined: bool
+
 class NativeSize(NamedTuple):  # gr_native_size
     """Blocks of C of one size."""
 
@@ -2321,6 +2378,17 @@ class Scan:
     def search_copy(self) -> None:
         """Search the copy. Raises UnsettledError if several copies have not
         been enough."""
+    def trace_facts(self) -> TraceFacts:
+        """The facts for goref-trace. The process runs: the scan is prepared
+        and not finished. So it is for the methods that follow."""
+    def name_frames(
+        self, pcs: Sequence[int]
+    ) -> tuple[tuple[TraceCall, ...], ...]:
+        """The Go calls at each pc, the innermost first; () if that is not in Go
+        code. For a return address, the pc is the byte before."""
+    def labels_at(self, address: int) -> tuple[Label, ...]:
+        """The labels at an address that g.labels had; () if there are none, or
+        if they cannot be read any more."""
     def reserve(self) -> None:
         """Take and touch the memory for the copy."""
     def capture(

@@ -37,6 +37,21 @@ struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
 	return enter(scan, 0, guard);
 }
 
+struct gr_error *gr_scan_enter_running(struct gr_scan *scan,
+				       struct gr_sigbus_guard *guard,
+				       struct gr_stop **ret)
+{
+	*ret = &scan->stop;
+	gr_sigbus_guard_begin(guard);
+	struct gr_error *err = gr_image_check(scan->stop.image);
+	if (!err && scan->opening.is_unsettled)
+		err = gr_error_format(GR_ERROR_UNSETTLED,
+				      "the runtime of the process is not "
+				      "found yet");
+	gr_image_forget(scan->stop.image);
+	return err;
+}
+
 struct gr_answers *gr_scan_answers(struct gr_scan *scan)
 {
 	return &scan->answers;

@@ -29,6 +29,12 @@ struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
 				       struct gr_sigbus_guard *guard,
 				       struct gr_stop **ret) GR_MUST_CHECK;
 
+/** Begin a question on a process that runs, of a scan that is prepared and not
+ * finished. What was read of the process before is forgotten. */
+struct gr_error *gr_scan_enter_running(struct gr_scan *scan,
+				       struct gr_sigbus_guard *guard,
+				       struct gr_stop **ret) GR_MUST_CHECK;
+
 /** The answers that were made so far, for a question that does not enter: it
  * reads no memory of the target, or only goroutines. */
 struct gr_answers *gr_scan_answers(struct gr_scan *scan);

@@ -135,6 +135,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(sched_pc, REQUIRED, "sched.pc")                                     \
 	F(sched_sp, REQUIRED, "sched.sp")                                     \
 	F(sched_lr, OPTIONAL, "sched.lr")                                     \
+	F(sched_bp, OPTIONAL, "sched.bp")                                     \
 	F(sched_ctxt, REQUIRED, "sched.ctxt")                                 \
 	F(syscallsp, REQUIRED, "syscallsp")                                   \
 	F(syscallpc, REQUIRED, "syscallpc")                                   \

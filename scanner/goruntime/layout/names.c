@@ -101,6 +101,8 @@ const struct gr_name gr_names[] = {
 	FUNCTION("sync.poolCleanup", POOL_CLEANUP),
 	// runtime/cgo/handle.go
 	FUNCTION("runtime/cgo.NewHandle", MAKES_HANDLE),
+	// runtime/mprof.go
+	FUNCTION("runtime.mProf_Malloc", SAMPLES_MEMORY),
 	// runtime/runtime2.go, runtime/mheap.go, runtime/mcache.go,
 	// runtime/time.go
 	TYPE("runtime.g", SCHEDULER_TYPE),

@@ -76,6 +76,8 @@ enum gr_name_trait {
 	GR_NAME_POOL_CLEANUP,
 	/** Function: it adds a value to the table of cgo.Handle. */
 	GR_NAME_MAKES_HANDLE,
+	/** Function: it is called for each allocation that is sampled. */
+	GR_NAME_SAMPLES_MEMORY,
 	/** Type of the scheduler: pointers to it are of no use to users. */
 	GR_NAME_SCHEDULER_TYPE,
 	/** Type: an atomic pointer; its type argument is the pointee. */

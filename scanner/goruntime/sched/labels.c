@@ -31,6 +31,7 @@ struct labelled {
 /** How the target has labels. */
 struct labels {
 	struct gr_runtime *rt;
+	struct gr_arena *arena; /* for what is found */
 	bool is_map;
 	struct gr_map_shape shape;
 	uint64_t pair_bytes, key_off, value_off; /* of an element of the list */
@@ -156,7 +157,7 @@ static struct gr_error *read_text(struct labels *l, const uint8_t *header,
 		return NULL;
 	if (!read_memory(l, gr_load_u64(header), text, bytes, &err))
 		return err;
-	*ret = gr_arena_intern(l->rt->arena, text, bytes);
+	*ret = gr_arena_intern(l->arena, text, bytes);
 	return *ret ? NULL : &gr_enomem;
 }
 
@@ -292,9 +293,8 @@ static struct gr_error *read_set(struct labels *l, uint64_t addr,
 	if (err || l->is_bad || !l->found.size)
 		return err;
 	qsort(l->found.data, l->found.size, sizeof(*l->found.data), by_key);
-	set = gr_arena_alloc(l->rt->arena,
-			     sizeof(*set) +
-				     l->found.size * sizeof(*set->labels));
+	set = gr_arena_alloc(
+		l->arena, sizeof(*set) + l->found.size * sizeof(*set->labels));
 	if (!set)
 		return &gr_enomem;
 	set->nlabels = l->found.size;
@@ -332,6 +332,25 @@ static struct gr_error *read_sets(struct labels *l, struct gr_sched *sched,
 	return err;
 }
 
+struct gr_error *gr_labels_read_at(struct gr_types *types, gr_type_id type,
+				   uint64_t addr, struct gr_arena *arena,
+				   const struct gr_label_set **ret)
+{
+	struct labels l = {
+		.rt = gr_types_runtime(types),
+		.arena = arena,
+		.left = MAX_LABELS,
+	};
+	bool is_fine;
+	struct gr_error *err = learn(&l, types, type, &is_fine);
+
+	*ret = NULL;
+	if (!err && is_fine)
+		err = read_set(&l, addr, ret);
+	label_vector_deinit(&l.found);
+	return err;
+}
+
 bool gr_labels_are_there(const struct gr_sched *sched)
 {
 	for (size_t i = 0; i < sched->ngoroutines; i++)
@@ -345,6 +364,7 @@ struct gr_error *gr_labels_read(struct gr_types *types, gr_type_id type,
 {
 	struct labels l = {
 		.rt = sched->rt,
+		.arena = sched->rt->arena,
 		.left = MAX_LABELS + (uint64_t)sched->ngoroutines * MEAN_LABELS,
 	};
 	_cleanup_free_ struct labelled *gs =

@@ -20,6 +20,15 @@ struct gr_label_set {
 	struct gr_label labels[]; /**< By key. */
 };
 
+/**
+ * Read the labels at @p addr, which g.labels of a goroutine was, into @p arena.
+ * *@p ret is NULL if there are none. @p type is as of gr_labels_read().
+ */
+struct gr_error *
+gr_labels_read_at(struct gr_types *types, gr_type_id type, uint64_t addr,
+		  struct gr_arena *arena,
+		  const struct gr_label_set **ret) GR_MUST_CHECK;
+
 /** Has any goroutine something that may be labels? */
 bool gr_labels_are_there(const struct gr_sched *sched);
 

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Methods of Scan for a process that runs and is traced.
+#include "gdbext/gdbext.h"
+
+#include "growth/frame_names.h"
+#include "growth/trace_facts.h"
+
+static struct gr_py_scan *cast(PyObject *self)
+{
+	return (struct gr_py_scan *)self;
+}
+
+PyObject *gr_py_scan_trace_facts(PyObject *obj, PyObject *unused)
+{
+	_cleanup_(gr_trace_facts_deinit) struct gr_trace_facts facts = { 0 };
+	struct gr_py_scan *self = cast(obj);
+
+	(void)unused;
+	if (!gr_py_scan_enter_prepared(self))
+		return NULL;
+	struct gr_error *err = gr_scan_trace_facts(self->scan, &facts);
+	gr_py_scan_leave(self);
+	return err ? gr_py_raise(err) :
+		     gr_py_row_new(&gr_py_trace_facts_row, &facts);
+}
+
+// ------------------------------------------------------------------- frames
+
+// An array, for free(), of the numbers in a sequence.
+static uint64_t *parse_numbers(PyObject *sequence, size_t *count)
+{
+	Py_ssize_t n = PySequence_Size(sequence);
+
+	if (n < 0)
+		return NULL;
+	_cleanup_free_ uint64_t *numbers =
+		calloc((size_t)n + 1, sizeof(*numbers));
+	if (!numbers)
+		PyErr_NoMemory();
+	for (Py_ssize_t i = 0; numbers && i < n; i++) {
+		_cleanup_py_ PyObject *item = PySequence_GetItem(sequence, i);
+
+		numbers[i] = item ? PyLong_AsUnsignedLongLong(item) : 0;
+		if (PyErr_Occurred())
+			return NULL;
+	}
+	*count = (size_t)n;
+	return steal_ptr(numbers);
+}
+
+static PyObject *frames_of(const struct gr_frame_names *names)
+{
+	size_t n = names->ends.size, first = 0;
+	_cleanup_py_ PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+
+	for (size_t i = 0; tuple && i < n; i++) {
+		size_t end = names->ends.data[i];
+		PyObject *item = gr_py_row_tuple(&gr_py_trace_call_row,
+						 names->frames.data + first,
+						 sizeof(*names->frames.data),
+						 end - first);
+
+		if (!item || PyTuple_SetItem(tuple, (Py_ssize_t)i, item))
+			return NULL;
+		first = end;
+	}
+	return steal_ptr(tuple);
+}
+
+PyObject *gr_py_scan_name_frames(PyObject *obj, PyObject *args,
+				 PyObject *kwargs)
+{
+	_cleanup_(gr_frame_names_deinit) struct gr_frame_names names = { 0 };
+	struct gr_py_scan *self = cast(obj);
+	PyObject *sequence;
+	size_t count;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:name_frames",
+					 gr_py_scan_name_frames_names,
+					 &sequence))
+		return NULL;
+	_cleanup_free_ uint64_t *pcs = parse_numbers(sequence, &count);
+	if (!pcs || !gr_py_scan_enter_prepared(self))
+		return NULL;
+	struct gr_error *err =
+		gr_scan_name_frames(self->scan, pcs, count, &names);
+	gr_py_scan_leave(self);
+	return err ? gr_py_raise(err) : frames_of(&names);
+}
+
+// ------------------------------------------------------------------- labels
+
+PyObject *gr_py_scan_labels_at(PyObject *obj, PyObject *args, PyObject *kwargs)
+{
+	_cleanup_(gr_arena_deinit) struct gr_arena arena = { 0 };
+	const struct gr_label_set *set = NULL;
+	struct gr_py_scan *self = cast(obj);
+	unsigned long long address;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "K:labels_at",
+					 gr_py_scan_labels_at_names,
+					 &address) ||
+	    !gr_py_scan_enter_prepared(self))
+		return NULL;
+	struct gr_error *err =
+		gr_scan_labels_at(self->scan, address, &arena, &set);
+	gr_py_scan_leave(self);
+	if (err)
+		return gr_py_raise(err);
+	return gr_py_row_tuple(&gr_py_label_row, set ? set->labels : NULL,
+			       sizeof(*set->labels), set ? set->nlabels : 0);
+}

@@ -1,0 +1,3 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// With this file, Go takes functions without a body.
