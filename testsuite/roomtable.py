@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 # Rooms that know only what their lines name.
-OUTSIDE = {"gdbext", "helpers/snapshot", "proto"}
+OUTSIDE = {"gdbext", "helpers/snapshot", "helpers/trace", "proto"}
 # Files that the build makes, in its own folder or in that of the sources.
 GENERATED = {
     "gdbext/declared.c",

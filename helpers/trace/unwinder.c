@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helpers/trace/unwinder.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "helpers/trace/rules.h"
+
+enum {
+	MAX_GO_MODULES = 64,
+	// runtime.asmcgocall takes so many bytes for two words of its own; older
+	// runtimes also for four arguments. The words are the last ones.
+	CALL_C_BYTES = 16,
+	CALL_C_OLD_BYTES = 64,
+	STACK_ALIGN = 16,
+};
+
+GR_VECTOR(gr_tables_vector, struct gr_go_tables);
+
+struct gr_unwinder {
+	struct gr_code_maps *modules;
+	struct gr_tables_vector go;
+	struct gr_rules rules;
+	uint64_t generation; /**< Rules and tables are this one's. */
+};
+
+/** A walk on its way. */
+struct gr_walk {
+	struct gr_unwinder *u;
+	const struct gr_sample *sample;
+	struct gr_walked *ret;
+	struct gr_frame_regs regs;
+	bool is_exact;	 /**< The pc is that of the next instruction. */
+	bool is_resumed; /**< It is on the goroutine's own stack now. */
+};
+
+struct gr_error *gr_unwinder_new(pid_t pid, struct gr_unwinder **ret)
+{
+	struct gr_unwinder *u = calloc(1, sizeof(*u));
+
+	if (!u)
+		return &gr_enomem;
+	struct gr_error *err = gr_code_maps_new(pid, &u->modules);
+	if (err)
+		free(u);
+	else
+		*ret = u;
+	return err;
+}
+
+static void forget_go(struct gr_unwinder *u)
+{
+	for (size_t i = 0; i < u->go.size; i++)
+		gr_go_tables_deinit(&u->go.data[i]);
+	u->go.size = 0;
+}
+
+void gr_unwinder_destroy(struct gr_unwinder *u)
+{
+	if (!u)
+		return;
+	forget_go(u);
+	gr_tables_vector_deinit(&u->go);
+	gr_rules_deinit(&u->rules);
+	gr_code_maps_destroy(u->modules);
+	free(u);
+}
+
+void gr_unwinder_forget_maps(struct gr_unwinder *u)
+{
+	gr_code_maps_forget_maps(u->modules);
+}
+
+uint64_t gr_unwinder_generation(const struct gr_unwinder *u)
+{
+	return gr_code_maps_generation(u->modules);
+}
+
+// ----------------------------------------------------------------- Go modules
+
+static bool read_memory(void *ctx, uint64_t addr, void *data, size_t bytes)
+{
+	const struct gr_unwinder *u = ctx;
+
+	return gr_code_maps_read(u->modules, addr, data, bytes);
+}
+
+/* Are the tables still those of the process? Code of the module that has gone
+ * may have made room for another one. */
+static bool is_unchanged(struct gr_unwinder *u, struct gr_go_tables *tables)
+{
+	struct gr_code_place place;
+	struct gr_bytes now = { NULL, 0 };
+	uint8_t header[64];
+
+	if (!gr_code_maps_find(u->modules, tables->where.text, &place))
+		return false;
+	now = (struct gr_bytes){ tables->data, sizeof(header) };
+	uint64_t before = tables->funcs.data - tables->data;
+	return gr_code_maps_read(u->modules, tables->where.ftab - before,
+				 header, sizeof(header)) &&
+	       !memcmp(header, now.data, sizeof(header));
+}
+
+/* Begin a new generation, if addresses have got other meanings. */
+static void catch_up(struct gr_unwinder *u)
+{
+	size_t kept = 0;
+
+	if (u->generation == gr_code_maps_generation(u->modules))
+		return;
+	u->generation = gr_code_maps_generation(u->modules);
+	gr_rules_clear(&u->rules);
+	for (size_t i = 0; i < u->go.size; i++) {
+		struct gr_go_tables *tables = &u->go.data[i];
+
+		if (is_unchanged(u, tables))
+			u->go.data[kept++] = *tables;
+		else
+			gr_go_tables_deinit(tables);
+	}
+	u->go.size = kept;
+}
+
+struct gr_error *gr_unwinder_add_go_module(struct gr_unwinder *u,
+					   const struct gr_go_module *module)
+{
+	struct gr_go_tables tables;
+
+	gr_code_maps_forget_maps(u->modules);
+	gr_code_maps_refresh(u->modules);
+	catch_up(u);
+	if (u->go.size == MAX_GO_MODULES)
+		return gr_error_format(GR_ERROR_LIMIT,
+				       "more than %d modules of Go",
+				       MAX_GO_MODULES);
+	struct gr_error *err =
+		gr_go_tables_read(module, read_memory, u, &tables);
+	if (err)
+		return err;
+	if (!gr_tables_vector_append(&u->go, tables)) {
+		gr_go_tables_deinit(&tables);
+		return &gr_enomem;
+	}
+	gr_rules_clear(&u->rules);
+	return NULL;
+}
+
+static const struct gr_go_tables *go_tables(const struct gr_unwinder *u,
+					    uint64_t pc)
+{
+	for (size_t i = 0; i < u->go.size; i++)
+		if (pc >= u->go.data[i].where.text &&
+		    pc < u->go.data[i].where.etext)
+			return &u->go.data[i];
+	return NULL;
+}
+
+// ---------------------------------------------------------------------- rules
+
+static void make_c_rule(struct gr_unwinder *u,
+			const struct gr_code_place *place, struct gr_rule *rule)
+{
+	struct gr_sigbus_guard guard;
+	bool found = false;
+	uint64_t addr;
+
+	if (!place->file)
+		return;
+	gr_sigbus_guard_begin(&guard);
+	struct gr_elf_file *elf = gr_code_maps_open(u->modules, place->file);
+	struct gr_rule made = *rule;
+	if (elf && gr_elf_file_address(elf, place->off, &addr))
+		found = gr_elf_file_rule(elf, addr, &u->rules, &made);
+	struct gr_error *err = gr_sigbus_guard_end(&guard, NULL);
+	if (!err && found)
+		*rule = made;
+	gr_error_destroy(err);
+}
+
+/* Return the rule of a pc; NULL if the pc lies in no code. */
+static const struct gr_rule *make_rule(struct gr_unwinder *u, uint64_t pc)
+{
+	struct gr_rule rule = { .pc = pc, .role = GR_ROLE_UNKNOWN };
+	struct gr_code_place place;
+
+	bool is_code = gr_code_maps_find(u->modules, pc, &place);
+	catch_up(u);
+	if (!is_code)
+		return NULL;
+	gr_rules_make_room(&u->rules);
+	const struct gr_go_tables *go = go_tables(u, pc);
+	if (!go)
+		make_c_rule(u, &place, &rule);
+	else if (!gr_go_rule(go, pc, &rule))
+		rule.role = GR_ROLE_UNKNOWN;
+	return gr_rules_add(&u->rules, &rule);
+}
+
+// --------------------------------------------------------------------- frames
+
+static bool emit(struct gr_walk *w, uint64_t pc)
+{
+	if (w->ret->count == GR_MAX_FRAMES)
+		return false;
+	w->ret->pc[w->ret->count++] = pc;
+	return true;
+}
+
+/* Find the caller's registers. */
+static bool apply(struct gr_walk *w, const struct gr_rule *rule)
+{
+	const struct gr_operation *ops = w->u->rules.operations.data;
+	struct gr_frame_regs next = w->regs;
+	uint64_t cfa, value;
+
+	if (rule->cfa_reg != GR_CFA_EXPRESSION) {
+		if (!gr_regs_get(&w->regs, rule->cfa_reg, &cfa))
+			return false;
+		cfa += (int64_t)rule->cfa_off;
+	} else if (!gr_expression_evaluate(ops + rule->cfa_off, &w->regs, 0,
+					   w->sample, true, &cfa)) {
+		return false;
+	}
+	next.known &= ~rule->lost;
+	gr_regs_set(&next, GR_REG_RSP, cfa);
+	for (uint32_t left = rule->saved | rule->expressed; left;
+	     left &= left - 1) {
+		int reg = __builtin_ctz(left);
+		bool ok = rule->saved >> reg & 1 ?
+				  gr_sample_word(w->sample,
+						 cfa + (int64_t)rule->off[reg],
+						 &value) :
+				  gr_expression_evaluate(ops + rule->off[reg],
+							 &w->regs, cfa,
+							 w->sample, false,
+							 &value);
+		if (ok)
+			gr_regs_set(&next, reg, value);
+		else
+			next.known &= ~(UINT32_C(1) << reg);
+	}
+	// Callers lie further up, so that no walk comes back.
+	uint64_t sp = w->regs.values[GR_REG_RSP];
+	w->regs = next;
+	return next.known >> GR_REG_RIP & 1 && next.known >> GR_REG_RSP & 1 &&
+	       next.values[GR_REG_RSP] > sp;
+}
+
+/* Go on with the goroutine that waits for its system stack. */
+static bool resume(struct gr_walk *w)
+{
+	const struct gr_sample *s = w->sample;
+
+	if (!s->resume_pc || w->is_resumed)
+		return false;
+	w->is_resumed = true;
+	w->is_exact = true;
+	w->regs.known = 0;
+	gr_regs_set(&w->regs, GR_REG_RIP, s->resume_pc);
+	gr_regs_set(&w->regs, GR_REG_RSP, s->resume_sp);
+	gr_regs_set(&w->regs, GR_REG_RBP, s->resume_bp);
+	return true;
+}
+
+/* Return the stack pointer that runtime.asmcgocall has saved, or 0. On the system
+ * stack it saves that, and zero; for a goroutine it saves other words. */
+static uint64_t saved_by_call(const struct gr_walk *w, uint64_t sp,
+			      uint64_t bytes)
+{
+	uint64_t saved, g;
+
+	if (!gr_sample_word(w->sample, sp + bytes - 16, &saved) ||
+	    !gr_sample_word(w->sample, sp + bytes - 8, &g) || g ||
+	    saved <= sp || ((saved - bytes) & -(uint64_t)STACK_ALIGN) != sp)
+		return 0;
+	return saved;
+}
+
+static bool leave_call_of_c(struct gr_walk *w, const struct gr_rule *rule)
+{
+	uint64_t sp = w->regs.values[GR_REG_RSP], pc;
+
+	uint64_t saved = saved_by_call(w, sp, CALL_C_BYTES);
+	if (!saved)
+		saved = saved_by_call(w, sp, CALL_C_OLD_BYTES);
+	if (!saved)
+		return resume(w);
+	saved += rule->body_bytes;
+	if (!gr_sample_word(w->sample, saved, &pc))
+		return false;
+	w->regs.known = 0;
+	gr_regs_set(&w->regs, GR_REG_RSP, saved + GR_WORD_BYTES);
+	gr_regs_set(&w->regs, GR_REG_RIP, pc);
+	w->is_exact = false;
+	return true;
+}
+
+static bool leave(struct gr_walk *w, const struct gr_rule *rule)
+{
+	bool is_innermost = w->ret->count == 1;
+
+	switch (rule->role) {
+	case GR_ROLE_CALL:
+	case GR_ROLE_SWITCHED:
+	case GR_ROLE_SIGNAL:
+		w->is_exact = rule->role == GR_ROLE_SIGNAL;
+		return apply(w, rule);
+	case GR_ROLE_CALL_C:
+		// Before and after the call the words are not there.
+		return !is_innermost && leave_call_of_c(w, rule);
+	case GR_ROLE_SWITCH:
+		return !is_innermost && resume(w);
+	case GR_ROLE_LEAVE:
+		if (is_innermost || resume(w))
+			return !is_innermost;
+		w->ret->is_finished = !w->is_resumed;
+		return false;
+	case GR_ROLE_START:
+		w->ret->is_finished = true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+/* Add the frame of the pc, and go to its caller. */
+static bool step(struct gr_walk *w)
+{
+	uint64_t pc = w->regs.values[GR_REG_RIP];
+
+	if (!w->is_exact)
+		pc--;
+	const struct gr_rule *rule = gr_rules_find(&w->u->rules, pc);
+	if (!rule)
+		rule = make_rule(w->u, pc);
+	if (!rule)
+		return false;
+	// Where a goroutine waits for its system stack, it is in no function.
+	if (rule->role != GR_ROLE_SWITCHED && !emit(w, pc))
+		return false;
+	return leave(w, rule);
+}
+
+void gr_unwinder_walk(struct gr_unwinder *u, const struct gr_sample *sample,
+		      struct gr_walked *ret)
+{
+	struct gr_walk w = { .u = u, .sample = sample, .ret = ret };
+
+	gr_code_maps_refresh(u->modules);
+	catch_up(u);
+	memcpy(w.regs.values, sample->regs, sizeof(sample->regs));
+	w.regs.known = (UINT32_C(1) << GR_SAMPLE_REGS) - 1;
+	w.is_exact = true;
+	ret->count = 0;
+	ret->is_finished = false;
+	// The stack pointer grows; frames without a place in it have a limit.
+	for (size_t i = 0; i < 2 * GR_MAX_FRAMES && step(&w); i++)
+		continue;
+	ret->generation = u->generation;
+}
+
+// ---------------------------------------------------------------------- names
+
+bool gr_unwinder_find(struct gr_unwinder *u, uint64_t pc,
+		      struct gr_code_place *ret)
+{
+	bool found = gr_code_maps_find(u->modules, pc, ret);
+
+	catch_up(u);
+	return found;
+}
+
+void gr_unwinder_name(struct gr_unwinder *u, uint64_t pc,
+		      const struct gr_code_place *place, char *name,
+		      size_t name_bytes)
+{
+	const struct gr_go_tables *go = go_tables(u, pc);
+	struct gr_sigbus_guard guard;
+	uint64_t addr;
+
+	name[0] = '\0';
+	if (go) {
+		const char *found = gr_go_name(go, pc);
+
+		snprintf(name, name_bytes, "%s", found ? found : "");
+		gr_text_make_printable(name, strlen(name));
+		return;
+	}
+	if (!place->file)
+		return;
+	gr_sigbus_guard_begin(&guard);
+	struct gr_elf_file *elf = gr_code_maps_open(u->modules, place->file);
+	if (elf && gr_elf_file_address(elf, place->off, &addr))
+		gr_elf_file_name(elf, addr, name, name_bytes);
+	struct gr_error *err = gr_sigbus_guard_end(&guard, NULL);
+	if (err)
+		name[0] = '\0';
+	gr_error_destroy(err);
+}
