@@ -35,22 +35,28 @@ static const struct {
 	uint32_t magic, flag_off;
 } versions[] = { { 0xfffffff0, 37 }, { 0xfffffff1, 41 } };
 
-/** The roles of functions of the runtime. Others have that of their flags. Those
- * of SIGNAL were called by nobody: the pc where their caller goes on is exact.
- * The frame of cgocallback, which goes to another stack, is valid on both. */
+/**
+ * The roles of functions of the runtime; others have that of their flags. Those
+ * that go to another stack write SP: a wrapper of the same name does not, and is
+ * a plain call. The frame of cgocallback is valid on both of its stacks. Those of
+ * SIGNAL were called by nobody, so that the pc of their caller is exact.
+ */
 static const struct {
 	const char *name;
 	enum gr_role role;
+	bool writes_sp;
 } roles[] = {
-	{ "runtime.asmcgocall", GR_ROLE_CALL_C },
-	{ "runtime.asyncPreempt", GR_ROLE_SIGNAL },
-	{ "runtime.cgocallback", GR_ROLE_SIGNAL },
-	{ "runtime.debugCallV2", GR_ROLE_SIGNAL },
-	{ "runtime.mcall", GR_ROLE_LEAVE },
-	{ "runtime.morestack", GR_ROLE_SWITCH },
-	{ "runtime.sigpanic", GR_ROLE_SIGNAL },
-	{ "runtime.systemstack", GR_ROLE_SWITCH },
-	{ "runtime.systemstack_switch", GR_ROLE_SWITCHED },
+	{ "runtime.asmcgocall", GR_ROLE_CALL_C, true },
+	{ "runtime.asyncPreempt", GR_ROLE_SIGNAL, false },
+	{ "runtime.cgocallback", GR_ROLE_SIGNAL, true },
+	{ "runtime.coroswitch_m", GR_ROLE_SCHEDULE, false },
+	{ "runtime.debugCallV2", GR_ROLE_SIGNAL, false },
+	{ "runtime.execute", GR_ROLE_SCHEDULE, false },
+	{ "runtime.mcall", GR_ROLE_LEAVE, true },
+	{ "runtime.morestack", GR_ROLE_LEAVE, true },
+	{ "runtime.sigpanic", GR_ROLE_SIGNAL, false },
+	{ "runtime.systemstack", GR_ROLE_SWITCH, true },
+	{ "runtime.systemstack_switch", GR_ROLE_SWITCHED, false },
 };
 
 /** A function. */
@@ -237,7 +243,8 @@ static bool find_delta(const struct gr_go_tables *tables,
 static enum gr_role role_of(const struct gr_go_func *func)
 {
 	for (size_t i = 0; func->name && i < GR_ARRAY_SIZE(roles); i++)
-		if (!strcmp(func->name, roles[i].name))
+		if (!strcmp(func->name, roles[i].name) &&
+		    (!roles[i].writes_sp || func->flag & SP_WRITE))
 			return roles[i].role;
 	if (func->flag & TOP_FRAME)
 		return GR_ROLE_START;

@@ -7,12 +7,17 @@
 
 enum {
 	MAX_GO_MODULES = 64,
-	// runtime.asmcgocall takes so many bytes for two words of its own; older
-	// runtimes also for four arguments. The words are the last ones.
-	CALL_C_BYTES = 16,
-	CALL_C_OLD_BYTES = 64,
 	STACK_ALIGN = 16,
 };
+
+/**
+ * Where runtime.asmcgocall has two words of its own while it calls C: in so many
+ * bytes that it takes of the system stack, at these offsets. The releases of Go
+ * differ.
+ */
+static const struct gr_call_words {
+	uint32_t bytes, sp, g;
+} call_words[] = { { 16, 0, 8 }, { 64, 40, 48 } };
 
 GR_VECTOR(gr_tables_vector, struct gr_go_tables);
 
@@ -31,6 +36,7 @@ struct gr_walk {
 	struct gr_frame_regs regs;
 	bool is_exact;	 /**< The pc is that of the next instruction. */
 	bool is_resumed; /**< It is on the goroutine's own stack now. */
+	bool is_next;	 /**< The goroutine may be one that did not call. */
 };
 
 struct gr_error *gr_unwinder_new(pid_t pid, struct gr_unwinder **ret)
@@ -262,37 +268,36 @@ static bool resume(struct gr_walk *w)
 	return true;
 }
 
-/* Return the stack pointer that runtime.asmcgocall has saved, or 0. On the system
- * stack it saves that, and zero; for a goroutine it saves other words. */
-static uint64_t saved_by_call(const struct gr_walk *w, uint64_t sp,
-			      uint64_t bytes)
+static bool return_to(struct gr_walk *w, uint64_t addr)
 {
-	uint64_t saved, g;
+	uint64_t pc;
 
-	if (!gr_sample_word(w->sample, sp + bytes - 16, &saved) ||
-	    !gr_sample_word(w->sample, sp + bytes - 8, &g) || g ||
-	    saved <= sp || ((saved - bytes) & -(uint64_t)STACK_ALIGN) != sp)
-		return 0;
-	return saved;
-}
-
-static bool leave_call_of_c(struct gr_walk *w, const struct gr_rule *rule)
-{
-	uint64_t sp = w->regs.values[GR_REG_RSP], pc;
-
-	uint64_t saved = saved_by_call(w, sp, CALL_C_BYTES);
-	if (!saved)
-		saved = saved_by_call(w, sp, CALL_C_OLD_BYTES);
-	if (!saved)
-		return resume(w);
-	saved += rule->body_bytes;
-	if (!gr_sample_word(w->sample, saved, &pc))
+	if (!gr_sample_word(w->sample, addr, &pc))
 		return false;
 	w->regs.known = 0;
-	gr_regs_set(&w->regs, GR_REG_RSP, saved + GR_WORD_BYTES);
+	gr_regs_set(&w->regs, GR_REG_RSP, addr + GR_WORD_BYTES);
 	gr_regs_set(&w->regs, GR_REG_RIP, pc);
 	w->is_exact = false;
 	return true;
+}
+
+/* Leave runtime.asmcgocall. If it was on the system stack already, it keeps the
+ * stack pointer and zero. Otherwise, it went there for the goroutine. */
+static bool leave_call_of_c(struct gr_walk *w, const struct gr_rule *rule)
+{
+	uint64_t sp = w->regs.values[GR_REG_RSP], kept, g;
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(call_words); i++) {
+		const struct gr_call_words *words = &call_words[i];
+
+		if (!gr_sample_word(w->sample, sp + words->sp, &kept) ||
+		    !gr_sample_word(w->sample, sp + words->g, &g))
+			return false;
+		if (!g && kept > sp &&
+		    ((kept - words->bytes) & -(uint64_t)STACK_ALIGN) == sp)
+			return return_to(w, kept + rule->body_bytes);
+	}
+	return resume(w);
 }
 
 static bool leave(struct gr_walk *w, const struct gr_rule *rule)
@@ -300,6 +305,9 @@ static bool leave(struct gr_walk *w, const struct gr_rule *rule)
 	bool is_innermost = w->ret->count == 1;
 
 	switch (rule->role) {
+	case GR_ROLE_SCHEDULE:
+		w->is_next = true;
+		/* fall through */
 	case GR_ROLE_CALL:
 	case GR_ROLE_SWITCHED:
 	case GR_ROLE_SIGNAL:
@@ -311,9 +319,11 @@ static bool leave(struct gr_walk *w, const struct gr_rule *rule)
 	case GR_ROLE_SWITCH:
 		return !is_innermost && resume(w);
 	case GR_ROLE_LEAVE:
-		if (is_innermost || resume(w))
-			return !is_innermost;
-		w->ret->is_finished = !w->is_resumed;
+		// The goroutine has been left if the thread has none, or looks
+		// for the next one: then the thread's own work begins here.
+		if (!is_innermost && !w->is_next && resume(w))
+			return true;
+		w->ret->is_finished = !is_innermost && !w->is_resumed;
 		return false;
 	case GR_ROLE_START:
 		w->ret->is_finished = true;
