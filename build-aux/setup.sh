@@ -70,7 +70,9 @@ install_build_packages() {
 		"$include/protobuf-c/protobuf-c.h:libprotobuf-c-dev" \
 		protoc-c:protobuf-c-compiler "$include/zlib.h:zlib1g-dev" \
 		"$include/zstd.h:libzstd-dev" "$include/uthash.h:uthash-dev" \
-		"$include/capstone/capstone.h:libcapstone-dev" "$@"
+		"$include/capstone/capstone.h:libcapstone-dev" \
+		"$include/bpf/libbpf.h:libbpf-dev" \
+		"$include/elfutils/libdw.h:libdw-dev" "$@"
 }
 
 # The folder of the headers of the Python that configure takes.

@@ -10,10 +10,13 @@ OUTSIDE = {"gdbext", "helpers/snapshot", "helpers/trace", "proto"}
 GENERATED = {
     "gdbext/declared.c",
     "gdbext/declared.h",
+    "helpers/trace/trace.skel.h",
     "proto/profile.pb-c.c",
     "proto/profile.pb-c.h",
     "scanner/goruntime/layout/known_layout_rows.c",
 }
+# Programs for the kernel: no compiler of ours makes an object of them.
+FOR_THE_KERNEL = ".bpf.c"
 TOP = Path(os.environ.get("GOREF_SRC_DIR", Path(__file__).parent.parent))
 
 
@@ -50,5 +53,5 @@ def sources(pattern):
     for folder in ("scanner", "proto", "gdbext", "helpers"):
         for path in sorted((TOP / folder).rglob(pattern)):
             name = str(path.relative_to(TOP))
-            if name not in GENERATED:
+            if name not in GENERATED and not name.endswith(FOR_THE_KERNEL):
                 yield name

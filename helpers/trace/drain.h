@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** drain: events of the ring become stacks and records of the answer. */
+#ifndef GR_TRACE_DRAIN_H
+#define GR_TRACE_DRAIN_H
+
+#include <sys/types.h>
+
+#include "base/base.h"
+#include "base/error.h"
+#include "helpers/trace/reply.h"
+
+struct gr_drain;
+
+struct gr_error *gr_drain_new(pid_t pid, struct gr_reply *out,
+			      struct gr_drain **ret) GR_MUST_CHECK;
+void gr_drain_destroy(struct gr_drain *drain);
+
+/** Take one event; a gr_probes_take. It refuses more after gr_drain_allow(). */
+int gr_drain_take(void *drain, void *event, size_t bytes);
+
+/** The number of events until gr_drain_take() refuses. */
+void gr_drain_allow(struct gr_drain *drain, uint64_t events);
+/** Events that are left of the number. */
+uint64_t gr_drain_left(const struct gr_drain *drain);
+
+struct gr_error *
+gr_drain_add_module(struct gr_drain *drain,
+		    const struct gr_go_module *module) GR_MUST_CHECK;
+
+/** Counts since the last call. */
+struct gr_drain_news {
+	uint64_t table_full; /**< stacks that had no room */
+	uint64_t no_stack;   /**< events whose stack was lost */
+	uint32_t programs;   /**< that the process began */
+};
+struct gr_drain_news gr_drain_news(struct gr_drain *drain);
+
+#endif /* GR_TRACE_DRAIN_H */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/**
+ * event: what the BPF programs of goref-trace and their reader share. The
+ * programs write events into a ring; the reader writes the configuration.
+ */
+#ifndef GR_TRACE_EVENT_H
+#define GR_TRACE_EVENT_H
+
+#include <linux/types.h>
+
+enum {
+	GR_EVENT_REGS = 17,	    /**< by DWARF number; the last is rip */
+	GR_EVENT_CHUNK_MAX = 32768, /**< bytes of one copied stack */
+	GR_EVENT_STEP = 1024,	    /**< bytes copied at once */
+	GR_EVENT_SLOTS = 16384,	    /**< threads whose last event is known */
+	GR_EVENT_REPEATS = 63,	    /**< events for one copy of a stack */
+	GR_EVENT_AHEAD_MAX = 65536, /**< bytes from one repeat to the next */
+	GR_EVENT_MAX_CPUS = 4096,
+};
+
+enum gr_event_kind {
+	GR_EVENT_FULL,	 /**< struct gr_event */
+	GR_EVENT_REPEAT, /**< a head; the stack is that of the event `ref' */
+	GR_EVENT_BRIEF,	 /**< a head; there is no stack */
+	GR_EVENT_EXEC,	 /**< a head; the process began another program */
+};
+
+enum gr_event_flag {
+	GR_EVENT_IN_KERNEL = 1, /**< the fault was taken in kernel mode */
+	GR_EVENT_MAPPED = 2,	/**< a mapping was made */
+	GR_EVENT_GIVEN_BACK = 4,
+	GR_EVENT_NO_STACK = 8, /**< over the budget */
+	GR_EVENT_SAMPLE = 16,  /**< a sample of the Go runtime */
+};
+
+/** The head of every event. */
+struct gr_event_head {
+	__u16 kind;  /**< enum gr_event_kind */
+	__u16 flags; /**< enum gr_event_flag */
+	__u32 tid;   /**< in the pid namespace of the process */
+	__u64 address, bytes;
+	/** The number of a full event, or of that which a repeat refers to: the
+	 * thread in the upper half, a counter in the lower one. */
+	__u64 ref;
+};
+
+/** An event with registers and stacks, up to the end of the data. */
+struct gr_event {
+	struct gr_event_head head;
+	__u64 regs[GR_EVENT_REGS];
+	__u64 resume_pc, resume_sp, resume_bp; /**< curg.sched, or 0 */
+	__u64 goid, labels, time_ns;
+	__u64 start[2]; /**< of the chunks, of which the first is from rsp */
+	__u32 bytes[2];
+	__u8 data[2 * GR_EVENT_CHUNK_MAX + GR_EVENT_STEP];
+};
+
+/** Offsets in the runtime's structs g and m. */
+struct gr_event_offsets {
+	__u32 g_m, g_stack_lo, g_stack_hi;
+	__u32 g_sched_sp, g_sched_pc, g_sched_bp;
+	__u32 g_goid, g_labels;
+	__u32 m_g0, m_curg;
+};
+
+/** Written by the reader; it may change while the programs run. */
+struct gr_event_config {
+	__u64 ns_dev, ns_ino; /**< the pid namespace of the process */
+	__u32 tgid;	      /**< its number there */
+	__u32 has_offsets;
+	__s64 tls_g; /**< g is at fs_base + tls_g; 0: not known */
+	struct gr_event_offsets offsets;
+	__u32 pointer_register, size_register; /**< of a sample, by DWARF */
+	__u64 budget_ppm; /**< time for events, of one processor; 0: no limit */
+	__u64 bank_ns;	  /**< budget that may be saved up */
+	__u64 fault_ns, trap_ns; /**< what a probe costs beside its program */
+};
+
+/** Counted on each processor. */
+struct gr_event_counts {
+	__u64 events, ns;
+	__u64 ring_full, over_budget, no_stack, nested;
+	/** Faults of the program for kernel faults itself, at the end of a
+	 * stack. The kernel counts them as runs that it left out. */
+	__u64 own_faults;
+	__u32 is_busy; /**< the thread whose event is being made */
+	__u32 unused;
+};
+
+#endif /* GR_TRACE_EVENT_H */

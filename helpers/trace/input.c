@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helpers/trace/input.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <unistd.h>
+
+enum { WORDS_MAX = 8, PPM_MAX = 1000000 };
+
+/** Names of offsets, in the order of struct gr_event_offsets. */
+static const struct {
+	const char *name;
+	size_t at;
+	bool is_needed; // for the stack of the goroutine
+} offset_rows[] = {
+	{ "g_m", offsetof(struct gr_event_offsets, g_m), true },
+	{ "g_stack_lo", offsetof(struct gr_event_offsets, g_stack_lo), true },
+	{ "g_stack_hi", offsetof(struct gr_event_offsets, g_stack_hi), true },
+	{ "g_sched_sp", offsetof(struct gr_event_offsets, g_sched_sp), true },
+	{ "g_sched_pc", offsetof(struct gr_event_offsets, g_sched_pc), true },
+	{ "g_sched_bp", offsetof(struct gr_event_offsets, g_sched_bp), true },
+	{ "g_goid", offsetof(struct gr_event_offsets, g_goid), false },
+	{ "g_labels", offsetof(struct gr_event_offsets, g_labels), false },
+	{ "m_g0", offsetof(struct gr_event_offsets, m_g0), true },
+	{ "m_curg", offsetof(struct gr_event_offsets, m_curg), true },
+};
+
+/** The words of a line. */
+struct gr_words {
+	char *word[WORDS_MAX];
+	size_t count;
+	bool are_fine;
+};
+
+static struct gr_words split(char *line)
+{
+	struct gr_words w = { .count = 0, .are_fine = true };
+	char *rest = NULL;
+
+	for (char *p = strtok_r(line, " ", &rest); p;
+	     p = strtok_r(NULL, " ", &rest)) {
+		if (w.count == WORDS_MAX) {
+			w.are_fine = false;
+			break;
+		}
+		w.word[w.count++] = p;
+	}
+	return w;
+}
+
+/** The number of a word, from @p least to @p most. */
+static int64_t number(struct gr_words *w, size_t i, int64_t least, int64_t most)
+{
+	char *end;
+
+	if (i >= w->count) {
+		w->are_fine = false;
+		return 0;
+	}
+	const char *digits = w->word[i] + (*w->word[i] == '-');
+	int base = strncmp(digits, "0x", 2) ? 10 : 16;
+	errno = 0;
+	int64_t n = strtoll(w->word[i], &end, base);
+	if (!isdigit((unsigned char)*digits) || *end || errno || n < least ||
+	    n > most) {
+		w->are_fine = false;
+		return 0;
+	}
+	return n;
+}
+
+static uint64_t address(struct gr_words *w, size_t i)
+{
+	return (uint64_t)number(w, i, 0, INT64_MAX);
+}
+
+// ------------------------------------------------------------------ the lines
+
+static enum gr_input_kind take_mode(struct gr_request *req, struct gr_words *w)
+{
+	const char *name = w->count == 2 ? w->word[1] : "";
+
+	req->has_mode = true;
+	if (!strcmp(name, "go"))
+		req->mode = GR_TRACE_GO;
+	else if (!strcmp(name, "rss"))
+		req->mode = GR_TRACE_RSS;
+	else
+		w->are_fine = false;
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_budget(struct gr_request *req,
+				      struct gr_words *w)
+{
+	req->budget_ppm = (uint64_t)number(w, 1, 0, PPM_MAX);
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_tls_g(struct gr_request *req, struct gr_words *w)
+{
+	req->tls_g = number(w, 1, INT32_MIN, INT32_MAX);
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_offset(struct gr_request *req,
+				      struct gr_words *w)
+{
+	uint32_t bytes = (uint32_t)number(w, 2, 0, UINT16_MAX);
+	size_t i = 0;
+
+	while (w->count == 3 && i < GR_ARRAY_SIZE(offset_rows) &&
+	       strcmp(offset_rows[i].name, w->word[1]) != 0)
+		i++;
+	if (w->count != 3 || i == GR_ARRAY_SIZE(offset_rows)) {
+		w->are_fine = false;
+		return GR_INPUT_FACT;
+	}
+	memcpy((char *)&req->offsets + offset_rows[i].at, &bytes,
+	       sizeof(bytes));
+	req->offsets_given |= UINT32_C(1) << i;
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_module(struct gr_request *req,
+				      struct gr_words *w)
+{
+	req->module = (struct gr_go_module){
+		.text = address(w, 1),
+		.etext = address(w, 2),
+		.pclntable = address(w, 3),
+		.pclntable_bytes = address(w, 4),
+		.ftab = address(w, 5),
+		.ftab_count = address(w, 6),
+		.text_start = address(w, 7),
+	};
+	return GR_INPUT_GO_MODULE;
+}
+
+static enum gr_input_kind take_probe(struct gr_request *req, struct gr_words *w)
+{
+	req->probe_address = address(w, 1);
+	req->pointer_register = (uint32_t)number(w, 2, 0, 15);
+	req->size_register = (uint32_t)number(w, 3, 0, 15);
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_wait(struct gr_request *req, struct gr_words *w)
+{
+	(void)w;
+	req->is_waiting = true;
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_start(struct gr_request *req, struct gr_words *w)
+{
+	w->are_fine = w->are_fine && req->has_mode;
+	return GR_INPUT_START;
+}
+
+static enum gr_input_kind take_tick(struct gr_request *req, struct gr_words *w)
+{
+	req->tick = address(w, 1);
+	return GR_INPUT_TICK;
+}
+
+static enum gr_input_kind take_end(struct gr_request *req, struct gr_words *w)
+{
+	(void)req, (void)w;
+	return GR_INPUT_END;
+}
+
+static const struct {
+	const char *name;
+	size_t words;
+	enum gr_input_kind (*take)(struct gr_request *req, struct gr_words *w);
+} line_rows[] = {
+	{ "mode", 2, take_mode },	 { "budget", 2, take_budget },
+	{ "tls_g", 2, take_tls_g },	 { "offset", 3, take_offset },
+	{ "go_module", 8, take_module }, { "sample_probe", 4, take_probe },
+	{ "wait", 1, take_wait },	 { "start", 1, take_start },
+	{ "tick", 2, take_tick },	 { "end", 1, take_end },
+};
+
+struct gr_error *gr_input_parse(struct gr_request *req, char *line,
+				enum gr_input_kind *ret)
+{
+	char whole[64];
+
+	snprintf(whole, sizeof(whole), "%s", line);
+	struct gr_words w = split(line);
+	for (size_t i = 0; w.count && i < GR_ARRAY_SIZE(line_rows); i++) {
+		if (strcmp(line_rows[i].name, w.word[0]) != 0)
+			continue;
+		w.are_fine = w.are_fine && w.count == line_rows[i].words;
+		*ret = line_rows[i].take(req, &w);
+		if (w.are_fine)
+			return NULL;
+	}
+	return gr_error_format(GR_ERROR_ARGUMENT,
+			       "goref-trace does not understand the line '%s'",
+			       whole);
+}
+
+bool gr_input_has_offsets(const struct gr_request *req)
+{
+	for (size_t i = 0; i < GR_ARRAY_SIZE(offset_rows); i++)
+		if (offset_rows[i].is_needed && !(req->offsets_given >> i & 1))
+			return false;
+	return true;
+}
+
+// ------------------------------------------------------------------- the file
+
+struct gr_error *gr_input_read(struct gr_input *in, int fd)
+{
+	memmove(in->data, in->data + in->begin, in->size - in->begin);
+	in->size -= in->begin;
+	in->begin = 0;
+	if (in->size == sizeof(in->data))
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "a line of the input is too long");
+	ssize_t n = read(fd, in->data + in->size, sizeof(in->data) - in->size);
+	if (n > 0)
+		in->size += (size_t)n;
+	else if (n == 0 || (errno != EINTR && errno != EAGAIN))
+		in->has_ended = true;
+	return NULL;
+}
+
+char *gr_input_line(struct gr_input *in)
+{
+	char *line = in->data + in->begin;
+	char *end = memchr(line, '\n', in->size - in->begin);
+
+	if (!end)
+		return NULL;
+	*end = '\0';
+	in->begin = (size_t)(end + 1 - in->data);
+	return line;
+}

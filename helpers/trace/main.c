@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * goref-trace PID: watch how a process grows, and stream what happens. input.h
+ * has the lines that it is given, reply.h what it answers; doc/internals.md
+ * describes both.
+ *
+ * The helper is a separate process in its own session and blocks all signals.
+ * If goref ends (Ctrl-C, a crash, SIGKILL), this only closes our input. Then the
+ * helper ends, and with it all of its probes.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "helpers/trace/drain.h"
+#include "helpers/trace/input.h"
+#include "helpers/trace/reply.h"
+#include "helpers/trace/probes.h"
+#include "helpers/trace/rights.h"
+
+enum {
+	STATUS_REFUSED = 1,
+	STATUS_USAGE = 2,
+	POLL_MS = 20,
+	ROUND_EVENTS = 2048, // between two looks at the input
+};
+
+/** The whole program. */
+struct trace {
+	pid_t pid;
+	int pidfd;
+	struct gr_input input;
+	struct gr_request request;
+	struct gr_reply output;
+	struct gr_drain *drain;
+	struct gr_probes *probes;
+	struct gr_probe_sums told;  // with the last tick
+	struct gr_drain_news found; // since the last tick
+	uint64_t told_cpu_ns;
+	uint32_t programs; // that the process began
+	bool is_gone, has_ended;
+};
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+// --------------------------------------------------------------- what happens
+
+static void tell_gone(struct trace *t, const char *why)
+{
+	if (t->is_gone)
+		return;
+	t->is_gone = true;
+	gr_probes_detach(t->probes);
+	gr_reply_line(&t->output, "gone %s", why);
+	gr_reply_flush(&t->output);
+}
+
+/** Read events for a while. False if some are left. */
+static bool drain_some(struct trace *t)
+{
+	gr_drain_allow(t->drain, ROUND_EVENTS);
+	gr_probes_read(t->probes);
+	bool is_empty = gr_drain_left(t->drain) > 0;
+	struct gr_drain_news news = gr_drain_news(t->drain);
+	t->found.table_full += news.table_full;
+	t->found.no_stack += news.no_stack;
+	t->programs += news.programs;
+	if (t->programs > t->request.is_waiting)
+		tell_gone(t, "it began another program");
+	return is_empty;
+}
+
+/** Read all that is in the ring now; more may come in the meantime. */
+static void drain_all(struct trace *t)
+{
+	uint64_t most =
+		gr_probes_ring_bytes(t->probes) / sizeof(struct gr_event_head);
+
+	for (uint64_t n = 0; n < most && !t->output.is_broken;
+	     n += ROUND_EVENTS)
+		if (drain_some(t))
+			break;
+}
+
+static void tell_lost(struct trace *t, const char *name, uint64_t count)
+{
+	if (count)
+		gr_reply_line(&t->output, "lost %s %" PRIu64, name, count);
+}
+
+static void tell_tick(struct trace *t)
+{
+	const struct gr_probe_sums *old = &t->told;
+
+	drain_all(t);
+	struct gr_probe_sums now = gr_probes_sums(t->probes);
+	tell_lost(t, "ring_full", now.ring_full - old->ring_full);
+	tell_lost(t, "over_budget", now.over_budget - old->over_budget);
+	tell_lost(t, "table_full", t->found.table_full);
+	tell_lost(t, "missed", now.missed - old->missed);
+	tell_lost(t, "no_stack",
+		  now.no_stack - old->no_stack + t->found.no_stack);
+	uint64_t used = cpu_ns();
+	gr_reply_line(&t->output, "cost %" PRIu64 " %" PRIu64 " %" PRIu64,
+		      now.events - old->events, now.ns - old->ns,
+		      used - t->told_cpu_ns);
+	t->told = now;
+	t->told_cpu_ns = used;
+	memset(&t->found, 0, sizeof(t->found));
+}
+
+// ------------------------------------------------------------------ the lines
+
+static struct gr_error *start(struct trace *t)
+{
+	const char *text;
+	struct gr_error *err = gr_rights_check(t->pid);
+
+	if (!err)
+		err = gr_probes_load(t->pid, &t->request, gr_drain_take,
+				     t->drain, &t->probes);
+	if (!err)
+		err = gr_probes_attach(t->probes);
+	if (err)
+		return err;
+	for (size_t i = 0; (text = gr_probes_text(t->probes, i)); i++)
+		gr_reply_line(&t->output, "probe %s", text);
+	t->told_cpu_ns = cpu_ns();
+	gr_reply_line(&t->output, "ready");
+	gr_reply_flush(&t->output);
+	return NULL;
+}
+
+static void end(struct trace *t)
+{
+	t->has_ended = true;
+	if (!t->probes)
+		return;
+	gr_probes_detach(t->probes);
+	tell_tick(t);
+	gr_reply_line(&t->output, "end");
+	gr_reply_flush(&t->output);
+}
+
+static struct gr_error *obey(struct trace *t, enum gr_input_kind kind)
+{
+	switch (kind) {
+	case GR_INPUT_FACT:
+		if (t->probes)
+			gr_probes_configure(t->probes, &t->request);
+		return NULL;
+	case GR_INPUT_GO_MODULE:
+		return gr_drain_add_module(t->drain, &t->request.module);
+	case GR_INPUT_START:
+		return t->probes ? NULL : start(t);
+	case GR_INPUT_TICK:
+		if (!t->probes)
+			return NULL;
+		tell_tick(t);
+		gr_reply_line(&t->output, "tick %" PRIu64, t->request.tick);
+		gr_reply_flush(&t->output);
+		return NULL;
+	case GR_INPUT_END:
+		end(t);
+		return NULL;
+	}
+	return NULL;
+}
+
+static struct gr_error *take_input(struct trace *t)
+{
+	struct gr_error *err = gr_input_read(&t->input, STDIN_FILENO);
+	enum gr_input_kind kind;
+	char *line;
+
+	while (!err && !t->has_ended && (line = gr_input_line(&t->input))) {
+		err = gr_input_parse(&t->request, line, &kind);
+		if (!err)
+			err = obey(t, kind);
+	}
+	return err;
+}
+
+// ------------------------------------------------------------------- the loop
+
+static struct gr_error *run(struct trace *t)
+{
+	struct pollfd fds[] = { { STDIN_FILENO, POLLIN, 0 },
+				{ t->pidfd, POLLIN, 0 } };
+	bool is_idle = true;
+
+	while (!t->has_ended && !t->input.has_ended && !t->output.is_broken) {
+		fds[1].fd = t->is_gone || !t->probes ? -1 : t->pidfd;
+		int wait_ms = !t->probes || t->is_gone ? -1 : POLL_MS;
+		if (poll(fds, 2, is_idle ? wait_ms : 0) < 0 && errno != EINTR)
+			return gr_error_format(GR_ERROR_IO, "poll: %s",
+					       strerror(errno));
+		if (t->probes)
+			is_idle = drain_some(t);
+		if (fds[1].revents) {
+			drain_all(t);
+			tell_gone(t, "it ended");
+		}
+		if (!fds[0].revents)
+			continue;
+		struct gr_error *err = take_input(t);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static void leave_the_terminal(void)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	setsid(); // fails for a group leader, which is harmless
+}
+
+static struct gr_error *trace(struct trace *t)
+{
+	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	if (t->pidfd < 0)
+		return gr_error_format(GR_ERROR_PROCESS, "%s",
+				       errno == ESRCH ? "no such process" :
+							strerror(errno));
+	struct gr_error *err = gr_drain_new(t->pid, &t->output, &t->drain);
+	if (!err)
+		err = run(t);
+	gr_probes_destroy(t->probes);
+	gr_drain_destroy(t->drain);
+	close(t->pidfd);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	char *rest = NULL;
+	long pid = argc == 2 ? strtol(argv[1], &rest, 10) : 0;
+
+	if (!rest || *rest || pid < 1 || pid > INT32_MAX) {
+		fprintf(stderr, "usage: goref-trace PID\n");
+		return STATUS_USAGE;
+	}
+	leave_the_terminal();
+	struct trace *t = calloc(1, sizeof(*t));
+	if (!t)
+		return STATUS_REFUSED;
+	t->pid = (pid_t)pid;
+	t->output.file = stdout;
+	struct gr_error *err = trace(t);
+	if (err) {
+		gr_reply_line(&t->output, "refused %s", err->message);
+		gr_reply_flush(&t->output);
+	}
+	int status = err ? STATUS_REFUSED : 0;
+	gr_error_destroy(err);
+	free(t);
+	return status;
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helpers/trace/probes.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/cleanup.h"
+#include "helpers/trace/rights.h"
+#include "helpers/trace/trace.skel.h"
+#include "process/status.h"
+
+enum {
+	PROGRAMS = 7,
+	TEXTS = 8,
+	RING_BYTES = 64 << 20,
+	RING_LEAST_BYTES = 1 << 20,
+	RING_SHARE = 32, // of the free memory
+	BANK_MS = 1000,	 // of the budget
+	FAULT_NS = 50,	 // of a tracepoint beside its program
+	TRAP_NS = 500,	 // of a probe in the code of the process
+};
+
+/** How much a program matters. */
+enum need {
+	NEED_NOT,
+	NEED_WISH, // without it, its text is not true
+	NEED_MUST,
+};
+
+struct row {
+	struct bpf_program *program;
+	struct bpf_link **link;
+	enum need need;
+	const char *what;
+};
+
+struct gr_probes {
+	struct gr_trace *skel;
+	struct ring_buffer *ring;
+	struct gr_probe_sums sums;
+	struct row rows[PROGRAMS];
+	const char *texts[TEXTS];
+	size_t ntexts;
+	uint64_t ring_bytes;
+	int ncpus;
+};
+
+static int be_silent(enum libbpf_print_level level, const char *fmt,
+		     va_list args)
+{
+	(void)level, (void)fmt, (void)args;
+	return 0;
+}
+
+// -------------------------------------------------------------------- loading
+
+/** The programs and what they are needed for. */
+static void set_rows(struct gr_probes *p, enum gr_trace_mode mode)
+{
+	struct gr_trace *s = p->skel;
+	bool is_rss = mode == GR_TRACE_RSS;
+	enum need must = is_rss ? NEED_MUST : NEED_NOT;
+	enum need wish = is_rss ? NEED_WISH : NEED_NOT;
+	const struct row rows[PROGRAMS] = {
+		{ s->progs.fault_user, &s->links.fault_user, must,
+		  "page faults in user mode" },
+		{ s->progs.fault_kernel, &s->links.fault_kernel, must,
+		  "page faults in kernel mode" },
+		{ s->progs.unmapped_area, &s->links.unmapped_area, wish,
+		  "new mappings" },
+		{ s->progs.lock_acquired, &s->links.lock_acquired, wish,
+		  "munmap and brk" },
+		{ s->progs.lock_released, &s->links.lock_released, wish,
+		  "mremap, and mmap at given addresses" },
+		{ s->progs.sample, &s->links.sample,
+		  is_rss ? NEED_NOT : NEED_MUST,
+		  "samples of Go's memory profiler" },
+		{ s->progs.began_program, &s->links.began_program, NEED_MUST,
+		  "the start of another program" },
+	};
+	memcpy(p->rows, rows, sizeof(rows));
+}
+
+/** Bytes of the ring: a power of two, and a small part of what is free. */
+static uint64_t ring_bytes(void)
+{
+	uint64_t bytes = RING_BYTES;
+	struct sysinfo info;
+
+	if (sysinfo(&info))
+		return RING_LEAST_BYTES;
+	uint64_t most = (uint64_t)info.freeram * info.mem_unit / RING_SHARE;
+	while (bytes > RING_LEAST_BYTES && bytes > most)
+		bytes /= 2;
+	return bytes;
+}
+
+/** The process as its own pid namespace knows it. */
+static struct gr_error *set_target(struct gr_event_config *c, pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	if (stat(path, &st))
+		return gr_error_format(GR_ERROR_PROCESS,
+				       "not permitted to see its pid "
+				       "namespace: %s",
+				       strerror(errno));
+	// The kernel's own form of a device.
+	c->ns_dev = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
+	c->ns_ino = st.st_ino;
+	c->tgid = (uint32_t)gr_task_own_tid(pid, pid);
+	return NULL;
+}
+
+static struct gr_error *load(struct gr_probes *p)
+{
+	struct gr_trace *s = p->skel;
+
+	p->ncpus = libbpf_num_possible_cpus();
+	if (p->ncpus < 1 || p->ncpus > GR_EVENT_MAX_CPUS)
+		return gr_error_format(GR_ERROR_LIMIT,
+				       "the number of processors is not known");
+	p->ring_bytes = ring_bytes();
+	bpf_map__set_max_entries(s->maps.ring, (uint32_t)p->ring_bytes);
+	bpf_map__set_max_entries(s->maps.scratch, (uint32_t)p->ncpus);
+	for (size_t i = 0; i < PROGRAMS; i++)
+		bpf_program__set_autoload(p->rows[i].program,
+					  p->rows[i].need != NEED_NOT);
+	int number = gr_trace__load(s);
+	return number ? gr_rights_error("loading BPF programs", -number) : NULL;
+}
+
+struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
+				gr_probes_take *take, void *ctx,
+				struct gr_probes **ret)
+{
+	struct gr_probes *p = calloc(1, sizeof(*p));
+
+	*ret = p;
+	if (!p)
+		return &gr_enomem;
+	libbpf_set_print(be_silent);
+	p->skel = gr_trace__open();
+	if (!p->skel)
+		return gr_rights_error("opening BPF programs", errno);
+	set_rows(p, req->mode);
+	struct gr_error *err = load(p);
+	if (!err)
+		err = set_target(&p->skel->bss->config, pid);
+	if (err)
+		return err;
+	gr_probes_configure(p, req);
+	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), take, ctx,
+				   NULL);
+	return p->ring ? NULL : gr_rights_error("reading the ring", errno);
+}
+
+void gr_probes_configure(struct gr_probes *p, const struct gr_request *req)
+{
+	struct gr_event_config *c = &p->skel->bss->config;
+
+	c->tls_g = req->tls_g;
+	c->offsets = req->offsets;
+	c->has_offsets = gr_input_has_offsets(req);
+	c->pointer_register = req->pointer_register;
+	c->size_register = req->size_register;
+	c->budget_ppm = req->budget_ppm;
+	c->bank_ns = req->budget_ppm * BANK_MS;
+	c->fault_ns = FAULT_NS;
+	c->trap_ns = TRAP_NS;
+}
+
+// ------------------------------------------------------------------ attaching
+
+static void add_text(struct gr_probes *p, const char *text)
+{
+	if (p->ntexts < TEXTS)
+		p->texts[p->ntexts++] = text;
+}
+
+struct gr_error *gr_probes_attach(struct gr_probes *p)
+{
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		const struct row *row = &p->rows[i];
+		if (row->need == NEED_NOT)
+			continue;
+		*row->link = bpf_program__attach(row->program);
+		if (!*row->link && row->need == NEED_MUST)
+			return gr_rights_error(row->what, errno);
+		if (*row->link)
+			add_text(p, row->what);
+	}
+	return NULL;
+}
+
+const char *gr_probes_text(const struct gr_probes *p, size_t i)
+{
+	return i < p->ntexts ? p->texts[i] : NULL;
+}
+
+void gr_probes_detach(struct gr_probes *p)
+{
+	for (size_t i = 0; i < PROGRAMS; i++) {
+		if (!p->rows[i].link)
+			continue;
+		bpf_link__destroy(*p->rows[i].link);
+		*p->rows[i].link = NULL;
+	}
+}
+
+void gr_probes_destroy(struct gr_probes *p)
+{
+	if (!p)
+		return;
+	ring_buffer__free(p->ring);
+	gr_trace__destroy(p->skel);
+	free(p);
+}
+
+// -------------------------------------------------------------------- reading
+
+void gr_probes_read(struct gr_probes *p)
+{
+	ring_buffer__consume(p->ring);
+}
+
+uint64_t gr_probes_ring_bytes(const struct gr_probes *p)
+{
+	return p->ring_bytes;
+}
+
+/** Runs that the kernel left out: the program ran already. */
+static uint64_t missed_runs(const struct bpf_program *program)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t bytes = sizeof(info);
+	int fd = bpf_program__fd(program);
+
+	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes))
+		return 0;
+	return info.recursion_misses;
+}
+
+struct gr_probe_sums gr_probes_sums(const struct gr_probes *p)
+{
+	struct gr_probe_sums sums = { 0 };
+	uint64_t runs = 0, own = 0;
+	uint32_t zero = 0;
+
+	_cleanup_free_ struct gr_event_counts *all =
+		calloc((size_t)p->ncpus, sizeof(*all));
+	if (!all ||
+	    bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.counts), &zero, all))
+		return p->sums;
+	for (int i = 0; i < p->ncpus; i++) {
+		sums.events += all[i].events;
+		sums.ns += all[i].ns;
+		sums.ring_full += all[i].ring_full;
+		sums.over_budget += all[i].over_budget;
+		sums.no_stack += all[i].no_stack;
+		sums.missed += all[i].nested;
+		own += all[i].own_faults;
+	}
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (p->rows[i].need != NEED_NOT)
+			runs += missed_runs(p->rows[i].program);
+	sums.missed += runs > own ? runs - own : 0;
+	return sums;
+}

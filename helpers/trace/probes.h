@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** probes: the BPF programs in the kernel. They end with this program. */
+#ifndef GR_TRACE_PROBES_H
+#define GR_TRACE_PROBES_H
+
+#include <sys/types.h>
+
+#include "base/base.h"
+#include "base/error.h"
+#include "helpers/trace/event.h"
+#include "helpers/trace/input.h"
+
+/** Sums over all processors, since the start. */
+struct gr_probe_sums {
+	uint64_t events, ns;
+	uint64_t ring_full, over_budget, no_stack, missed;
+};
+
+struct gr_probes;
+
+/** Called for each event of the ring. A negative number ends the reading. */
+typedef int gr_probes_take(void *ctx, void *event, size_t bytes);
+
+/** Load the programs of the request's mode, which do nothing yet. */
+struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
+				gr_probes_take *take, void *ctx,
+				struct gr_probes **ret) GR_MUST_CHECK;
+
+/** Let the programs run. */
+struct gr_error *gr_probes_attach(struct gr_probes *probes) GR_MUST_CHECK;
+
+/** A sentence for people about each probe; NULL after the last one. */
+const char *gr_probes_text(const struct gr_probes *probes, size_t i);
+
+/** Write what the request says, also while the programs run. */
+void gr_probes_configure(struct gr_probes *probes,
+			 const struct gr_request *req);
+
+/** Hand all events of the ring to @c take, until it refuses. */
+void gr_probes_read(struct gr_probes *probes);
+
+struct gr_probe_sums gr_probes_sums(const struct gr_probes *probes);
+
+/** Bytes of the ring. */
+uint64_t gr_probes_ring_bytes(const struct gr_probes *probes);
+
+void gr_probes_detach(struct gr_probes *probes);
+void gr_probes_destroy(struct gr_probes *probes);
+
+#endif /* GR_TRACE_PROBES_H */

@@ -1,0 +1,589 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The programs that goref-trace loads into the kernel: faults of one process,
+ * its mappings, and the samples of its Go runtime, each with the registers and
+ * the top of the stack. What they write is in event.h.
+ */
+#include <asm/ptrace.h>
+#include <asm/unistd.h>
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "helpers/trace/event.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define RELOCATED __attribute__((preserve_access_index))
+#define NOINLINE static __attribute__((__noinline__))
+#define INLINE static __attribute__((__always_inline__))
+
+/* Parts of the kernel's structs, found by its BTF. */
+struct thread_struct {
+	unsigned long fsbase;
+} RELOCATED;
+struct mm_struct {
+	unsigned long brk;
+} RELOCATED;
+struct task_struct {
+	struct thread_struct thread;
+} RELOCATED;
+struct vm_unmapped_area_info {
+	unsigned long length;
+} RELOCATED;
+
+enum {
+	PAGE = 4096,
+	RED_ZONE = 128,
+	HASHED_WORDS = 32,
+	STEPS = GR_EVENT_CHUNK_MAX / GR_EVENT_STEP,
+	MEASURE_EACH = 64, /* of the cheap events */
+	REFILL_NS = 1000000,
+	REMAP_FIXED = 2, /* MREMAP_FIXED */
+};
+static const __u64 user_end = 1ULL << 47;
+
+/* The last event of a thread with its stack. */
+struct slot {
+	__u64 ref, rip, rsp, rbp, hash, address;
+	__u64 last_unmapped; /* found for the call of the moment */
+	__u32 tid, left;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20); /* the reader sets it */
+} ring SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* the number of processors */
+	__type(key, __u32);
+	__type(value, struct gr_event);
+} scratch SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, GR_EVENT_SLOTS);
+	__type(key, __u32);
+	__type(value, struct slot);
+} slots SEC(".maps");
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct gr_event_counts);
+} counts SEC(".maps");
+
+struct gr_event_config config = { 0 };
+__u64 refilled_ns = 0; /* when the account was last filled */
+__s64 account_ns = 0;
+__u64 cheap_ns = 200; /* of a repeat or brief event, as measured */
+
+/* The state that the functions of one event share. */
+struct moment {
+	struct pt_regs *regs; /* of user mode */
+	struct gr_event_counts *counts;
+	__u64 began_ns, address, bytes, probe_ns;
+	__u32 tid, flags;
+};
+
+// ----------------------------------------------------------------- the budget
+
+INLINE void refill(__u64 now)
+{
+	__u64 last = refilled_ns;
+	__u64 passed = now - last;
+
+	if ((__s64)passed < REFILL_NS ||
+	    __sync_val_compare_and_swap(&refilled_ns, last, now) != last)
+		return;
+	// More than a second is as much as may be banked.
+	if (passed > 1000000000)
+		passed = 1000000000;
+	__s64 more = (__s64)(passed * config.budget_ppm / 1000000);
+	__s64 all = account_ns + more;
+	__s64 most = (__s64)config.bank_ns;
+	if (all > most)
+		more = most - account_ns;
+	__sync_fetch_and_add(&account_ns, more);
+}
+
+INLINE void charge(struct moment *m, __u64 ns)
+{
+	m->counts->ns += ns;
+	if (config.budget_ppm)
+		__sync_fetch_and_add(&account_ns, -(__s64)ns);
+}
+
+/* One cheap event in many is measured; all are charged the mean. */
+INLINE void charge_cheap(struct moment *m)
+{
+	if (m->counts->events % MEASURE_EACH == 0) {
+		__u64 took = bpf_ktime_get_ns() - m->began_ns + m->probe_ns;
+		if (took < 100000)
+			cheap_ns = (cheap_ns * 7 + took) / 8;
+	}
+	charge(m, cheap_ns);
+}
+
+// ------------------------------------------------------------------- the ring
+
+INLINE long put(struct moment *m, void *event, __u64 bytes)
+{
+	long err = bpf_ringbuf_output(&ring, event, bytes, BPF_RB_NO_WAKEUP);
+
+	if (err)
+		m->counts->ring_full++;
+	return err;
+}
+
+INLINE void put_head(struct moment *m, enum gr_event_kind kind, __u64 ref)
+{
+	struct gr_event_head head = {
+		.kind = kind,
+		.flags = m->flags,
+		.tid = m->tid,
+		.address = m->address,
+		.bytes = m->bytes,
+		.ref = ref,
+	};
+
+	put(m, &head, sizeof(head));
+	charge_cheap(m);
+}
+
+// ----------------------------------------------------------------- the stacks
+
+INLINE __u64 user_word(__u64 addr)
+{
+	__u64 ret = 0;
+
+	bpf_probe_read_user(&ret, sizeof(ret), (void *)addr);
+	return ret;
+}
+
+/*
+ * Copy the stack from @p from, to @p to if this is known, to @p at in the data.
+ * The steps end at multiples of their size, so that none fails for the sake of
+ * bytes that are not asked for. Return the number of bytes.
+ */
+INLINE __u32 copy_stack(struct moment *m, struct gr_event *e, __u32 at,
+			__u64 from, __u64 to)
+{
+	__u32 done = 0;
+
+	for (int i = 0; i < STEPS; i++) {
+		__u32 where = at + done;
+		__u32 step =
+			GR_EVENT_STEP - ((from + done) & (GR_EVENT_STEP - 1));
+		if (where > 2 * GR_EVENT_CHUNK_MAX || from + done >= to ||
+		    step > GR_EVENT_STEP)
+			break;
+		if (bpf_probe_read_user(&e->data[where], step,
+					(void *)(from + done))) {
+			m->counts->own_faults += m->flags & GR_EVENT_IN_KERNEL;
+			break;
+		}
+		done += step;
+	}
+	return done;
+}
+
+INLINE __u64 fs_base(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, thread.fsbase);
+}
+
+/* Where the stacks end: that of the thread, and that of its goroutine. */
+struct ends {
+	__u64 thread, goroutine;
+};
+
+/* Fill the goroutine's part: where it goes on if the thread is on g0. */
+INLINE void add_goroutine(struct gr_event *e, struct ends *ends)
+{
+	const struct gr_event_offsets *o = &config.offsets;
+	__u64 rsp = e->regs[7], g = 0;
+
+	if (config.tls_g)
+		g = user_word(fs_base() + config.tls_g);
+	else if (e->head.flags & GR_EVENT_SAMPLE)
+		g = e->regs[14];
+	if (!g || !config.has_offsets)
+		return;
+	__u64 m = user_word(g + o->g_m);
+	__u64 curg = m ? user_word(m + o->m_curg) : 0;
+	__u64 end = user_word(g + o->g_stack_hi);
+	if (rsp >= user_word(g + o->g_stack_lo) && rsp < end)
+		ends->thread = end;
+	if (curg && curg != g && g == user_word(m + o->m_g0)) {
+		e->resume_pc = user_word(curg + o->g_sched_pc);
+		e->resume_sp = user_word(curg + o->g_sched_sp);
+		e->resume_bp = user_word(curg + o->g_sched_bp);
+		ends->goroutine = user_word(curg + o->g_stack_hi);
+	}
+	if (curg && (e->head.flags & GR_EVENT_SAMPLE)) {
+		e->goid = o->g_goid ? user_word(curg + o->g_goid) : 0;
+		e->labels = o->g_labels ? user_word(curg + o->g_labels) : 0;
+	}
+}
+
+INLINE void set_registers(__u64 *to, const struct pt_regs *r)
+{
+	to[0] = r->rax, to[1] = r->rdx, to[2] = r->rcx, to[3] = r->rbx;
+	to[4] = r->rsi, to[5] = r->rdi, to[6] = r->rbp, to[7] = r->rsp;
+	to[8] = r->r8, to[9] = r->r9, to[10] = r->r10, to[11] = r->r11;
+	to[12] = r->r12, to[13] = r->r13, to[14] = r->r14, to[15] = r->r15;
+	to[16] = r->rip;
+}
+
+INLINE __u64 hash_of_top(struct gr_event *e, __u64 rsp)
+{
+	__u64 *words = (__u64 *)e->data, hash = 0;
+
+	if (bpf_probe_read_user(words, HASHED_WORDS * 8, (void *)rsp))
+		return 0;
+	for (int i = 0; i < HASHED_WORDS; i++)
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 32;
+}
+
+// ----------------------------------------------------------------- the events
+
+INLINE struct gr_event *own_scratch(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&scratch, &cpu);
+}
+
+INLINE struct slot *slot_of(__u32 tid)
+{
+	__u32 index = tid % GR_EVENT_SLOTS;
+
+	return bpf_map_lookup_elem(&slots, &index);
+}
+
+/* The same call of the same thread goes on through its memory. */
+INLINE bool is_repeat(const struct moment *m, const struct slot *s, __u64 hash)
+{
+	return s->tid == m->tid && s->left && s->rip == m->regs->rip &&
+	       s->rsp == m->regs->rsp && s->rbp == m->regs->rbp &&
+	       s->hash == hash && m->address > s->address &&
+	       m->address - s->address <= GR_EVENT_AHEAD_MAX;
+}
+
+INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s,
+		     __u64 hash)
+{
+	struct ends ends = { user_end, 0 };
+
+	e->head.kind = GR_EVENT_FULL;
+	e->head.flags = m->flags;
+	e->head.tid = m->tid;
+	e->head.address = m->address;
+	e->head.bytes = m->bytes;
+	e->head.ref = (__u64)m->tid << 32 | (__u32)(s->ref + 1);
+	e->resume_pc = e->resume_sp = e->resume_bp = e->goid = e->labels = 0;
+	e->time_ns = m->began_ns;
+	set_registers(e->regs, m->regs);
+	add_goroutine(e, &ends);
+	// Below rsp lies what a function has popped, and not yet returned.
+	e->start[0] = e->regs[7] - RED_ZONE;
+	e->start[1] = e->resume_sp;
+	e->bytes[0] = copy_stack(m, e, 0, e->start[0], ends.thread);
+	e->bytes[1] =
+		copy_stack(m, e, e->bytes[0], e->start[1], ends.goroutine);
+	if (!e->bytes[0])
+		m->counts->no_stack++;
+	__u32 bytes = e->bytes[0] + e->bytes[1];
+	if (bytes > 2 * GR_EVENT_CHUNK_MAX)
+		return;
+	bytes += offsetof(struct gr_event, data);
+	s->left = 0;
+	s->ref = e->head.ref;
+	if (!put(m, e, bytes)) {
+		s->tid = m->tid;
+		s->rip = m->regs->rip;
+		s->rsp = m->regs->rsp;
+		s->rbp = m->regs->rbp;
+		s->hash = hash;
+		s->address = m->address;
+		s->left = GR_EVENT_REPEATS;
+	}
+	charge(m, bpf_ktime_get_ns() - m->began_ns + m->probe_ns);
+}
+
+/* One event, as complete as the budget permits. */
+NOINLINE void put_event(struct moment *m)
+{
+	struct gr_event *e = own_scratch();
+	struct slot *s = slot_of(m->tid);
+
+	if (!e || !s)
+		return;
+	m->counts->events++;
+	bool is_limited = config.budget_ppm != 0;
+	if (is_limited && account_ns < -(__s64)config.bank_ns) {
+		m->counts->over_budget++;
+		charge_cheap(m);
+		return;
+	}
+	__u64 hash = 0;
+	if (m->flags <= GR_EVENT_IN_KERNEL) {
+		hash = hash_of_top(e, m->regs->rsp);
+		if (is_repeat(m, s, hash)) {
+			s->left--;
+			s->address = m->address;
+			put_head(m, GR_EVENT_REPEAT, s->ref);
+			return;
+		}
+	}
+	if (is_limited && account_ns < 0) {
+		m->flags |= GR_EVENT_NO_STACK;
+		put_head(m, GR_EVENT_BRIEF, 0);
+		return;
+	}
+	put_full(m, e, s, hash);
+}
+
+/*
+ * Begin an event of the process; false for other processes. A program that
+ * copies memory may itself fault: such a fault, which maps no page, is left
+ * out. end_moment() has to follow.
+ */
+INLINE bool begin_moment(struct moment *m, struct pt_regs *regs)
+{
+	struct bpf_pidns_info id = { 0 };
+	__u32 zero = 0;
+
+	if (bpf_get_ns_current_pid_tgid(config.ns_dev, config.ns_ino, &id,
+					sizeof(id)) ||
+	    id.tgid != config.tgid)
+		return false;
+	m->counts = bpf_map_lookup_elem(&counts, &zero);
+	if (!m->counts)
+		return false;
+	if (m->counts->is_busy) {
+		if (m->counts->is_busy != id.pid)
+			m->counts->nested++;
+		return false;
+	}
+	m->counts->is_busy = id.pid;
+	m->tid = id.pid;
+	m->regs = regs;
+	m->flags = 0;
+	m->address = m->bytes = 0;
+	m->probe_ns = config.fault_ns;
+	m->began_ns = bpf_ktime_get_ns();
+	if (config.budget_ppm)
+		refill(m->began_ns);
+	if (bpf_probe_read_kernel(
+		    regs, sizeof(*regs),
+		    (void *)bpf_task_pt_regs(bpf_get_current_task_btf())))
+		regs->rip = regs->rsp = 0;
+	return true;
+}
+
+INLINE void end_moment(struct moment *m)
+{
+	m->counts->is_busy = 0;
+}
+
+// --------------------------------------------------------------------- faults
+
+INLINE int on_fault(__u64 address, __u32 flags)
+{
+	struct pt_regs regs;
+	struct moment m;
+
+	if (address >= user_end || !begin_moment(&m, &regs))
+		return 0;
+	m.address = address & ~(__u64)(PAGE - 1);
+	m.bytes = PAGE;
+	m.flags = flags;
+	put_event(&m);
+	end_moment(&m);
+	return 0;
+}
+
+SEC("raw_tp/page_fault_user")
+int fault_user(struct bpf_raw_tracepoint_args *ctx)
+{
+	return on_fault(ctx->args[0], 0);
+}
+
+SEC("raw_tp/page_fault_kernel")
+int fault_kernel(struct bpf_raw_tracepoint_args *ctx)
+{
+	return on_fault(ctx->args[0], GR_EVENT_IN_KERNEL);
+}
+
+// ------------------------------------------------------------------- mappings
+
+INLINE __u64 up_to_page(__u64 n)
+{
+	return (n + PAGE - 1) & ~(__u64)(PAGE - 1);
+}
+
+NOINLINE void put_range(struct moment *m, __u32 flag, __u64 from, __u64 to)
+{
+	if (from >= to || to > user_end)
+		return;
+	m->address = from;
+	m->bytes = to - from;
+	m->flags = flag;
+	if (flag == GR_EVENT_MAPPED) {
+		put_event(m);
+		return;
+	}
+	m->counts->events++;
+	put_head(m, GR_EVENT_BRIEF, 0);
+}
+
+/*
+ * The kernel has found room for a mapping. For memory that may have huge pages
+ * it asks for a huge page more, and takes the aligned part.
+ */
+SEC("raw_tp/vm_unmapped_area")
+int unmapped_area(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct vm_unmapped_area_info *info = (void *)ctx->args[1];
+	__u64 from = ctx->args[0], bytes;
+	struct pt_regs regs;
+	struct moment m;
+
+	if (from >= user_end || !begin_moment(&m, &regs))
+		return 0;
+	bytes = BPF_CORE_READ(info, length);
+	__u64 asked = up_to_page(regs.rsi);
+	__u64 more = bytes - asked;
+	if (regs.orig_rax == __NR_mmap && more && bytes > asked &&
+	    !(more & (more - 1))) {
+		__u64 skipped = -from & (more - 1);
+		from += skipped ? skipped : more;
+		bytes = asked;
+	}
+	struct slot *s = slot_of(m.tid);
+	if (s)
+		s->last_unmapped = from;
+	put_range(&m, GR_EVENT_MAPPED, from, from + bytes);
+	end_moment(&m);
+	return 0;
+}
+
+INLINE void put_break(struct moment *m, struct mm_struct *mm)
+{
+	__u64 now = up_to_page(BPF_CORE_READ(mm, brk));
+	__u64 then = up_to_page(m->regs->rdi);
+
+	if (then > now)
+		put_range(m, GR_EVENT_MAPPED, now, then);
+	else if (m->regs->rdi)
+		put_range(m, GR_EVENT_GIVEN_BACK, then, now);
+}
+
+/* A call has the lock of the process's mappings, and is about to change them.
+ * Nothing else can be known here: mmap and mremap may yet choose a place. */
+SEC("raw_tp/mmap_lock_acquire_returned")
+int lock_acquired(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct mm_struct *mm = (void *)ctx->args[0];
+	bool is_write = ctx->args[1] & 1;
+	struct pt_regs regs;
+	struct moment m;
+
+	if (!begin_moment(&m, &regs))
+		return 0;
+	struct slot *s = slot_of(m.tid);
+	if (s && is_write)
+		s->last_unmapped = 0;
+	__u64 end = regs.rdi + up_to_page(regs.rsi);
+	if (is_write && regs.orig_rax == __NR_munmap)
+		put_range(&m, GR_EVENT_GIVEN_BACK, regs.rdi, end);
+	else if (is_write && regs.orig_rax == __NR_brk)
+		put_break(&m, mm);
+	end_moment(&m);
+	return 0;
+}
+
+INLINE void put_remap(struct moment *m, bool is_moved)
+{
+	__u64 old = m->regs->rdi, old_end = old + up_to_page(m->regs->rsi);
+	__u64 bytes = up_to_page(m->regs->rdx);
+
+	if (m->regs->r10 & REMAP_FIXED) {
+		is_moved = true;
+		put_range(m, GR_EVENT_MAPPED, m->regs->r8, m->regs->r8 + bytes);
+	}
+	if (is_moved)
+		put_range(m, GR_EVENT_GIVEN_BACK, old, old_end);
+	else if (old + bytes < old_end)
+		put_range(m, GR_EVENT_GIVEN_BACK, old + bytes, old_end);
+	else
+		put_range(m, GR_EVENT_MAPPED, old_end, old + bytes);
+}
+
+/* The call has made its changes. Where no room was looked for, the mapping is
+ * where the caller wished it. */
+SEC("raw_tp/mmap_lock_released")
+int lock_released(struct bpf_raw_tracepoint_args *ctx)
+{
+	bool is_write = ctx->args[1] & 1;
+	struct pt_regs regs;
+	struct moment m;
+
+	if (!is_write || !begin_moment(&m, &regs))
+		return 0;
+	struct slot *s = slot_of(m.tid);
+	bool was_found = s && s->last_unmapped;
+	__u64 end = regs.rdi + up_to_page(regs.rsi);
+	if (regs.orig_rax == __NR_mmap && regs.rdi && !was_found)
+		put_range(&m, GR_EVENT_MAPPED, regs.rdi, end);
+	else if (regs.orig_rax == __NR_mremap)
+		put_remap(&m, was_found);
+	end_moment(&m);
+	return 0;
+}
+
+// ----------------------------------------------------------------- the sample
+
+SEC("uprobe")
+int sample(void *ctx)
+{
+	struct pt_regs regs;
+	struct moment m;
+
+	if (!begin_moment(&m, &regs))
+		return 0;
+	struct gr_event *e = own_scratch();
+	if (e) {
+		set_registers(e->regs, &regs);
+		m.address = e->regs[config.pointer_register & 15];
+		m.bytes = e->regs[config.size_register & 15];
+		m.flags = GR_EVENT_SAMPLE;
+		m.probe_ns = config.trap_ns;
+		put_event(&m);
+	}
+	end_moment(&m);
+	return 0;
+}
+
+// ------------------------------------------------------------ another program
+
+SEC("raw_tp/sched_process_exec")
+int began_program(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct pt_regs regs;
+	struct moment m;
+
+	if (!begin_moment(&m, &regs))
+		return 0;
+	put_head(&m, GR_EVENT_EXEC, 0);
+	end_moment(&m);
+	return 0;
+}
