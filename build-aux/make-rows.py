@@ -26,7 +26,7 @@ SCALARS = {
     "_TypeId": (None, "GR_PY_TYPE_ID"),
 }
 # The classes whose methods are in tables.
-WITH_METHODS = ("Process", "Result", "Scan")
+WITH_METHODS = ("Growth", "Process", "Result", "Scan")
 OWN = re.compile(r"(gr_py_\w+)\(\)")
 MADE_FROM = re.compile(
     r"(?P<member>[a-z_][\w.]*(?:\[[\w.]*\])?)?"

@@ -211,6 +211,9 @@ struct gr_py_scan {
 	bool is_prepared;   /**< Prepared, not finished: no questions yet. */
 };
 
+/** The type Scan, for arguments. */
+extern PyTypeObject *gr_py_scan_type;
+
 /** Make the types. @return 0, or -1 with an exception set. */
 int gr_py_scan_init(PyObject *module);
 int gr_py_result_init(PyObject *module);
@@ -222,6 +225,11 @@ bool gr_py_scan_enter(struct gr_py_scan *self);
 void gr_py_scan_leave(struct gr_py_scan *self);
 /** The same for the calls between prepare and finish. */
 bool gr_py_scan_enter_prepared(struct gr_py_scan *self);
+
+// ---------------------------------------------------------- growth_type.c
+
+/** Make the type Growth and add it to the module. @return 0, or -1. */
+int gr_py_growth_init(PyObject *module);
 
 // ------------------------------------------------------------ callbacks.c
 

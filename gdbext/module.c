@@ -62,7 +62,8 @@ static int fill_module(PyObject *module)
 	}
 	if (gr_py_rows_type_init(module) || gr_py_scan_init(module) ||
 	    gr_py_result_init(module) || gr_py_view_init(module) ||
-	    gr_py_process_init(module) || gr_py_maps_init(module))
+	    gr_py_process_init(module) || gr_py_maps_init(module) ||
+	    gr_py_growth_init(module))
 		return -1;
 	if (PyModule_AddIntConstant(module, "MAX_SAMPLES",
 				    GR_PROFILE_MAX_SAMPLES))

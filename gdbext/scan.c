@@ -4,6 +4,8 @@
 
 #include "scan/open.h"
 
+PyTypeObject *gr_py_scan_type;
+
 static struct gr_py_scan *cast(PyObject *self)
 {
 	return (struct gr_py_scan *)self;
@@ -188,7 +190,5 @@ static PyType_Spec spec = {
 
 int gr_py_scan_init(PyObject *module)
 {
-	PyTypeObject *type;
-
-	return gr_py_type_add(module, &spec, &type);
+	return gr_py_type_add(module, &spec, &gr_py_scan_type);
 }

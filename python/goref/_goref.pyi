@@ -1231,6 +1231,43 @@ class TraceCall(NamedTuple):  # gr_logical_frame
     """0: not known."""
     is_inlined: bool
 
+class GrowthTick(NamedTuple):  # gr_growth_tick
+    """The resident memory of a process at one moment."""
+
+    classes: tuple[RssClass, ...]  # rows[nrows]
+    """Those that have pages. Names are as of Rss, but all spans in use are
+    "go_heap"."""
+    total_bytes: int
+    """The sum of the classes: the pages that were found."""
+    rss_bytes: int
+    """The same as smaps counts it, which is read a moment before. It differs
+    if the process changes meanwhile."""
+    residency: Literal["exact", "anonymous"]
+    new_bytes: int  # flow.new_bytes
+    """Pages that are resident now, and were not at the last tick, or have been
+    replaced."""
+    gone_bytes: int  # flow.gone_bytes
+    unattributed_bytes: int  # flow.unattributed_bytes
+    """The part of new_bytes for which no event tells a stack."""
+    tracked_bytes: int
+    """Pages that are new since the first tick, and resident."""
+    lost_events: int
+    """Events for which there was no room, since the first tick."""
+    has_spans: bool
+    """False: the heap changed too fast to read its spans. All of its arenas
+    are "go_heap" then."""
+    bad_spans: int
+    """Spans that were left out, because they were changing."""
+    cost_us: int
+
+class GrowthStack(NamedTuple):  # gr_growth_stack
+    """Pages of one class that one stack has made resident."""
+
+    stack: int
+    """The id of the stack in the events; 0: none is known."""
+    class_name: str  # class
+    bytes: int
+
 class NativeSize(NamedTuple):  # gr_native_size
     """Blocks of C of one size."""
 
@@ -2306,6 +2343,30 @@ class Process:
     def is_held(self) -> bool:
         """Does it stand still? False, too, if it was held and has ended or
         begun another program."""
+
+@final
+class Growth:
+    """The resident memory of a process that runs, by class and by the stack
+    that has made it resident. The scan is prepared with the extent "residency"
+    and not finished; it is not used for anything else while a method runs."""
+
+    def __new__(cls, scan: Scan) -> Growth: ...
+    def tick(self) -> GrowthTick:
+        """Read the process without stopping it. Pages of the first tick are
+        old; those that come later have the stacks of the events."""
+    def add_events(self, data: bytes) -> None:
+        """Add what was seen since the last tick, 24 bytes for each event,
+        little endian: address of a page (u64), id of a stack (u32), flags
+        (u32: 1 in kernel mode, 2 mapping made, 4 given back, 8 brief), bytes
+        (u64, of a mapping). The latest event of a page counts."""
+    def add_stack_pointer(self, address: int) -> None:
+        """A thread's stack is at this address."""
+    def stacks(self, max_rows: int) -> tuple[GrowthStack, ...]:
+        """The pages that are new since the first tick and were resident at the
+        last one, the most bytes first."""
+    def pages(self) -> bytes:
+        """The same by address, 24 bytes for each range: start, end (u64), id
+        of the stack, 0 (u32)."""
 
 @final
 class Scan:

@@ -63,6 +63,7 @@ GR_VECTOR(gr_resident_vector, struct gr_resident);
 struct gr_residency {
 	enum gr_residency_kind kind;
 	uint64_t swapped_bytes; /**< Pages of a process in swap. */
+	uint64_t rss_bytes;	/**< As smaps counts a process; else 0. */
 	struct gr_mappings mappings;
 	struct gr_resident_vector ranges;
 	/** Pages of a process in swap, as `ranges`. A file that was saved has no

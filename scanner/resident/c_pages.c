@@ -77,16 +77,16 @@ const struct gr_native_range *gr_c_pages_next(const struct gr_c_pages *pages,
 	return n < list->size ? &list->data[n] : NULL;
 }
 
-static void add(uint64_t *bytes, enum gr_rss_class class, uint64_t start,
-		uint64_t end)
+static void add(const struct gr_pieces *sink, enum gr_rss_class class,
+		uint64_t start, uint64_t end)
 {
 	if (start < end)
-		bytes[class] += end - start;
+		sink->add(sink->ctx, class, start, end);
 }
 
 /* Add [start, end) between two blocks: free, or the allocator's own. */
-static void add_free(const struct gr_c_pages *pages, uint64_t start,
-		     uint64_t end, uint64_t *bytes)
+static void add_free(const struct gr_c_pages *pages,
+		     const struct gr_pieces *sink, uint64_t start, uint64_t end)
 {
 	const struct gr_native_range_vector *list = &pages->native->trimmable;
 	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
@@ -97,24 +97,25 @@ static void add_free(const struct gr_c_pages *pages, uint64_t start,
 		uint64_t from = range->start > start ? range->start : start;
 		uint64_t to = range->end < end ? range->end : end;
 
-		add(bytes, GR_RSS_C_FREE, start, from);
-		add(bytes, GR_RSS_C_TRIMMABLE, from, to);
+		add(sink, GR_RSS_C_FREE, start, from);
+		add(sink, GR_RSS_C_TRIMMABLE, from, to);
 		start = to;
 	}
-	add(bytes, GR_RSS_C_FREE, start, end);
+	add(sink, GR_RSS_C_FREE, start, end);
 }
 
 struct gr_error *gr_c_pages_add(const struct gr_c_pages *pages,
-				struct gr_runtime *rt, uint64_t start,
-				uint64_t end, uint64_t *bytes)
+				const struct gr_pieces *sink, uint64_t start,
+				uint64_t end)
 {
+	struct gr_runtime *rt = sink->heap->rt;
 	const struct gr_native *native = pages->native;
 	const struct gr_native_range *range = gr_c_pages_next(pages, start);
 	const struct gr_block_vector *list = &native->blocks.list;
 	struct gr_error *err = NULL;
 
 	if (!pages->classes || !native->arenas.data[range->arena].is_checked) {
-		add(bytes, GR_RSS_C_HEAP, start, end);
+		add(sink, GR_RSS_C_HEAP, start, end);
 		return NULL;
 	}
 	// The block before may reach into it.
@@ -130,13 +131,13 @@ struct gr_error *gr_c_pages_add(const struct gr_c_pages *pages,
 		if (to > end)
 			to = end;
 		if (from < to) {
-			add_free(pages, start, from, bytes);
-			add(bytes, pages->classes[i], from, to);
+			add_free(pages, sink, start, from);
+			add(sink, pages->classes[i], from, to);
 			start = to;
 		}
 		err = gr_runtime_step(rt, 1);
 	}
 	if (!err && start < end)
-		add_free(pages, start, end, bytes);
+		add_free(pages, sink, start, end);
 	return err;
 }

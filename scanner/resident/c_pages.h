@@ -3,7 +3,7 @@
 #ifndef GR_RESIDENT_C_PAGES_H
 #define GR_RESIDENT_C_PAGES_H
 
-#include "resident/rss.h"
+#include "resident/pieces.h"
 #include "scan/answers.h"
 
 /** Zero-initialised, no allocator was found. */
@@ -23,10 +23,10 @@ void gr_c_pages_deinit(struct gr_c_pages *pages);
 const struct gr_native_range *gr_c_pages_next(const struct gr_c_pages *pages,
 					      uint64_t addr);
 
-/** Add [start, end), which lies in one range of an allocator, to @p bytes of
- * GR_NRSS_CLASSES. */
+/** Give the pieces of [start, end), which lies in one range of an allocator, to
+ * @p sink. */
 struct gr_error *gr_c_pages_add(const struct gr_c_pages *pages,
-				struct gr_runtime *rt, uint64_t start,
-				uint64_t end, uint64_t *bytes) GR_MUST_CHECK;
+				const struct gr_pieces *sink, uint64_t start,
+				uint64_t end) GR_MUST_CHECK;
 
 #endif /* GR_RESIDENT_C_PAGES_H */

@@ -6,6 +6,7 @@ import json
 import re
 import struct
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -182,3 +183,208 @@ def test_labels(running, variant):
     ]
     for nothing in (0, 5, address + 1, (1 << 64) - 8):
         assert one.scan.labels_at(nothing) == ()
+
+
+# ------------------------------------------------------------------- ticks
+
+
+def smaps_bytes(pid):
+    lines = Path(f"/proc/{pid}/smaps").read_text().splitlines()
+    return 1024 * sum(
+        int(line.split()[1]) for line in lines if line.startswith("Rss:")
+    )
+
+
+PAGE = 4096
+IN_KERNEL, MAPPED, GIVEN_BACK, BRIEF = 1, 2, 4, 8
+
+
+def event(address, stack, flags=0, count=0):
+    """An event as goref-trace sends it."""
+    return struct.pack("<QIIQ", address & -PAGE, stack, flags, count)
+
+
+def faults(start, count, stack, step=PAGE):
+    """A fault for each page of memory."""
+    end = (start + count + PAGE - 1) & -PAGE
+    return b"".join(
+        event(page, stack) for page in range(start & -PAGE, end, step)
+    )
+
+
+class Traced(Running):
+    """A process, and its growth by class since the tick before."""
+
+    def __init__(self, process):
+        super().__init__(process)
+        self.growth = load().Growth(self.scan)
+        self.last = {}
+        self.tick()
+
+    def tick(self):
+        """The growth since the last tick; classes add up to smaps of the process, which
+        does nothing."""
+        self.process.rest()
+        tick = self.growth.tick()
+        assert tick.has_spans and tick.bad_spans == 0
+        assert tick.residency == "exact"
+        assert tick.total_bytes == tick.rss_bytes
+        assert tick.total_bytes == smaps_bytes(self.process.pid)
+        found = {row.name: row.bytes for row in tick.classes}
+        assert sum(found.values()) == tick.total_bytes
+        before = sum(self.last.values())
+        if before:
+            flow = tick.new_bytes - tick.gone_bytes
+            assert tick.total_bytes - before == flow
+        grown = {
+            name: found.get(name, 0) - self.last.get(name, 0)
+            for name in {*found, *self.last}
+        }
+        self.last = found
+        return tick, grown
+
+    def stacks(self):
+        """{(stack, class): bytes}, which add up to the pages."""
+        rows = self.growth.stacks(10000)
+        assert [r.bytes for r in rows] == sorted(
+            (r.bytes for r in rows), reverse=True
+        )
+        pages = list(struct.iter_unpack("<QQII", self.growth.pages()))
+        assert all(a[1] <= b[0] for a, b in zip(pages, pages[1:]))
+        for stack in {page[2] for page in pages}:
+            assert sum(p[1] - p[0] for p in pages if p[2] == stack) == sum(
+                r.bytes for r in rows if r.stack == stack
+            )
+        assert len(self.growth.stacks(1)) == min(1, len(rows))
+        return {(r.stack, r.class_name): r.bytes for r in rows}
+
+
+@pytest.fixture
+def traced(farm):
+    skip_if(attach_reason())
+
+    def run(variant):
+        process = farm.process("touched", variant)
+        process.rest()
+        return Traced(process)
+
+    yield run
+    farm.forget("touched")
+
+
+KINDS = [
+    ("objects", "go_heap"),
+    ("large", "go_heap"),
+    ("blocks", "c_heap"),
+    ("chunk", "c_heap"),
+    ("mapping", "unknown"),
+    ("stack", "thread_stacks"),
+    ("file", "mapped_files"),
+    ("bss", "modules"),
+]
+
+
+@variants("cgo", newest=("cgo-stripped",))
+def test_known_amounts(traced, variant):
+    """Each kind of memory grows its class by its amount, and these pages have
+    the stack of their faults."""
+    one = traced(variant)
+    for stack, (kind, name) in enumerate(KINDS, 1):
+        answer = one.take(kind)
+        start, count = int(answer["start"], 16), answer["bytes"]
+        one.growth.add_events(faults(start, count, stack))
+        tick, grown = one.tick()
+        # The runtime and libc take some memory beside it: a span of each size
+        # of objects, for each P.
+        beside = 256 << 10 if name == "go_heap" else 32 << 10
+        if kind == "mapping" and "stripped" in variant.flavour:
+            # The kernel may join it with memory of the runtime, and nothing
+            # tells how far that goes.
+            name = max(("unknown", "go_runtime"), key=grown.get)
+        assert count - PAGE <= grown[name] <= count + beside, kind
+        assert tick.lost_events == 0
+        if kind == "objects":
+            continue  # they do not lie together
+        owned = {s: b for s, b in one.stacks().items() if s[0] == stack}
+        assert count - 2 * PAGE <= owned.pop((stack, name))
+        assert sum(owned.values()) <= 6 * PAGE
+        # A page of it has what was there before.
+        assert tick.new_bytes - tick.unattributed_bytes >= count - 2 * PAGE
+    tick, _ = one.tick()
+    assert tick.tracked_bytes == sum(one.stacks().values())
+
+
+@variants("cgo")
+def test_stacks_of_goroutines(traced, variant):
+    one = traced(variant)
+    one.take("goroutines")
+    tick, grown = one.tick()
+    assert grown["go_stacks"] > 100 * 128 * 100
+    assert one.stacks()[0, "go_stacks"] == grown["go_stacks"]
+    assert tick.unattributed_bytes == tick.new_bytes
+
+
+def test_pages_without_a_fault(traced):
+    """One fault in 64 KB of a file; memory that was populated as it was
+    mapped; and pages that no event tells of."""
+    one = traced(NEWEST)
+    answer = one.take("file")
+    start, count = int(answer["start"], 16), answer["bytes"]
+    one.growth.add_events(faults(start, count, 1, step=64 << 10))
+    one.tick()
+    assert one.stacks()[1, "mapped_files"] == count
+    answer = one.take("mapping")
+    start = int(answer["start"], 16)
+    half = answer["bytes"] // 2
+    one.growth.add_events(event(start, 2, MAPPED, half))
+    tick, _ = one.tick()
+    stacks = one.stacks()
+    assert stacks[2, "unknown"] == half
+    assert stacks[0, "unknown"] >= half
+    assert tick.unattributed_bytes >= half
+    assert tick.tracked_bytes == sum(stacks.values())
+
+
+def test_events_of_pages_that_were_there(traced):
+    """A fault does not make a page new; a brief event has no stack; the latest
+    one of a page counts; an event may come a tick late."""
+    one = traced(NEWEST)
+    answer = one.take("mapping")
+    start, count = int(answer["start"], 16), answer["bytes"]
+    one.growth.add_events(faults(start, count, 1) + faults(start, count, 2))
+    one.growth.add_events(event(start, 7, BRIEF))
+    one.tick()
+    assert one.stacks()[2, "unknown"] == count - PAGE
+    one.growth.add_events(faults(start, count, 3))
+    tick, _ = one.tick()
+    assert tick.new_bytes < 32 * PAGE
+    assert one.stacks()[2, "unknown"] == count - PAGE
+    assert one.stacks()[3, "unknown"] == PAGE
+    one.growth.add_events(event(start, 9, GIVEN_BACK, count // 2))
+    one.growth.add_events(event(start, 4, IN_KERNEL))
+    tick, _ = one.tick()
+    # The pages around it may have come with it.
+    assert one.stacks()[4, "unknown"] in (PAGE, 16 * PAGE)
+    assert tick.new_bytes >= PAGE <= tick.gone_bytes
+
+
+def test_what_cannot_be_events(traced):
+    one = traced(NEWEST)
+    with pytest.raises(load().ArgumentError, match="24 bytes each"):
+        one.growth.add_events(b"\0" * 25)
+    one.growth.add_events(b"")
+    one.growth.add_events(event(-1 & (1 << 64) - 1, 1, MAPPED, (1 << 64) - 1))
+    one.growth.add_events(event(0, 1, GIVEN_BACK, (1 << 64) - 1))
+    one.tick()
+
+
+def test_running_threads_have_stacks(traced):
+    """Whoever traces tells where a thread that runs has its stack."""
+    one = traced(NEWEST)
+    address = int(one.take("stack")["start"], 16)
+    one.growth.add_stack_pointer(address)
+    one.growth.add_stack_pointer(5)
+    _, grown = one.tick()
+    assert grown["thread_stacks"] >= 1 << 20
+    one.growth.add_stack_pointer(address)
+    one.tick()

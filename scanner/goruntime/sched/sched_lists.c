@@ -22,7 +22,7 @@ static uint64_t most_records(const struct gr_sched *sched)
 }
 
 /* Follow runtime.allm. The list has no stored length and may be torn. */
-static struct gr_error *read_ms(struct gr_sched *sched)
+struct gr_error *gr_sched_read_ms(struct gr_sched *sched)
 {
 	struct gr_runtime *rt = sched->rt;
 	struct gr_addr_vector ms = { 0 };
@@ -155,7 +155,7 @@ struct gr_error *gr_sched_lists_read(struct gr_sched *sched, uint64_t **gs,
 {
 	struct gr_runtime *rt = sched->rt;
 	struct gr_addr_vector list = { 0 };
-	struct gr_error *err = read_ms(sched);
+	struct gr_error *err = gr_sched_read_ms(sched);
 
 	if (!err)
 		err = read_ps(sched);

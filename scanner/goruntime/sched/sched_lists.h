@@ -17,6 +17,9 @@
 struct gr_error *gr_sched_lists_read(struct gr_sched *sched, uint64_t **gs,
 				     size_t *ngs) GR_MUST_CHECK;
 
+/** Fill ms of @p sched alone: of a process that runs. */
+struct gr_error *gr_sched_read_ms(struct gr_sched *sched) GR_MUST_CHECK;
+
 /** Fill running of @p sched, whose ms are known. Threads that did not stop are
  * gaps. */
 struct gr_error *gr_sched_read_running(struct gr_sched *sched) GR_MUST_CHECK;
