@@ -33,6 +33,7 @@ FLAGS = {
     "stripped": ["-ldflags=-s -w"],
     "plain-dwarf": ["-ldflags=-compressdwarf=false"],
     "cgo": [],
+    "cgo-pie": ["-buildmode=pie"],
     # Without -S, the debug information of C stays.
     "cgo-nodwarf": ["-ldflags=-w -extldflags=-Wl,-S"],
     "cgo-stripped": ["-ldflags=-s -w"],
@@ -45,7 +46,7 @@ FLAGS = {
 }
 ENVIRONMENT = {
     flavour: {"CGO_ENABLED": "1"}
-    for flavour in ("external", "static", "race", "cgo", "cgo-nodwarf",
+    for flavour in ("external", "static", "race", "cgo", "cgo-pie", "cgo-nodwarf",
                     "cgo-stripped", "c-shared", "c-shared-stripped", "plugin",
                     "plugin-stripped")
 }  # fmt: skip

@@ -15,11 +15,13 @@ package main
 
 extern void callersBack(int);
 static volatile int sink;
+static int waiting;
 
 __attribute__((noinline)) static void c_wait(void) {
 	char wide[256];
 	memset(wide, 1, sizeof(wide));
 	sink += wide[sink & 1];
+	__atomic_add_fetch(&waiting, 1, __ATOMIC_SEQ_CST);
 	for (;;)
 		pause();
 }
@@ -31,6 +33,8 @@ __attribute__((noinline)) static void c_call_back(int kind) {
 	callersBack(kind);
 	sink += room[kind];
 }
+
+static int c_waiting(void) { return __atomic_load_n(&waiting, __ATOMIC_SEQ_CST); }
 
 static int c_compare(const void *a, const void *b) {
 	sink++;
@@ -143,6 +147,9 @@ func start(leaf func()) { go deep(10, leaf) }
 func main() {
 	start(waitInC)
 	start(waitInCallback)
+	for C.c_waiting() < 2 {
+		runtime.Gosched()
+	}
 	start(workInC)
 	start(workInCallback)
 	start(workInAllocator)
