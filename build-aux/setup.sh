@@ -67,6 +67,7 @@ install_build_packages() {
 	install_missing gcc:gcc make:make autoreconf:autoconf \
 		automake:automake "$(python_headers)/Python.h:python3-dev" \
 		"$include/libdwarf/libdwarf.h:libdwarf-dev" \
+		"$include/elfutils/libdw.h:libdw-dev" \
 		"$include/protobuf-c/protobuf-c.h:libprotobuf-c-dev" \
 		protoc-c:protobuf-c-compiler "$include/zlib.h:zlib1g-dev" \
 		"$include/zstd.h:libzstd-dev" "$include/uthash.h:uthash-dev" \

@@ -209,13 +209,14 @@ static void install(struct gr_code_maps *modules,
 
 void gr_code_maps_refresh(struct gr_code_maps *modules)
 {
-	uint64_t now = now_ns();
 	struct gr_mappings mappings = { 0 };
 	struct gr_range_vector ranges = { 0 };
 	bool ok = true;
 
-	if (!modules->is_stale ||
-	    (modules->read_ns && now - modules->read_ns < MIN_NS))
+	if (!modules->is_stale)
+		return;
+	uint64_t now = now_ns();
+	if (modules->read_ns && now - modules->read_ns < MIN_NS)
 		return;
 	modules->read_ns = now;
 	struct gr_error *err = gr_mappings_add_process(&mappings, modules->pid);
@@ -255,15 +256,18 @@ bool gr_code_maps_find(struct gr_code_maps *modules, uint64_t pc,
 
 // ----------------------------------------------------------------------- files
 
+/* Open a file, if it is the mapped one. A link of a mapping leads to no other
+ * file, but some file systems show another device there. */
 static bool open_checked(const struct gr_code_file *file, const char *path,
-			 struct gr_mapped_file *ret)
+			 bool is_link, struct gr_mapped_file *ret)
 {
 	struct gr_error *err = gr_mapped_file_open(path, ret);
 
 	gr_error_destroy(err);
 	if (err)
 		return false;
-	if (ret->inode == file->inode && ret->device == file->device)
+	if (ret->inode == file->inode &&
+	    (is_link || ret->device == file->device))
 		return true;
 	gr_mapped_file_close(ret);
 	return false;
@@ -284,16 +288,16 @@ static bool open_file(const struct gr_code_maps *modules,
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/map_files/%jx-%jx",
 			 modules->pid, (uintmax_t)r->start, (uintmax_t)r->end);
-		if (open_checked(file, path, ret))
+		if (open_checked(file, path, true, ret))
 			return true;
 		break;
 	}
 	snprintf(path, sizeof(path), "/proc/%d/root/%s", modules->pid,
 		 file->path);
-	if (open_checked(file, path, ret))
+	if (open_checked(file, path, false, ret))
 		return true;
 	snprintf(path, sizeof(path), "/proc/%d/exe", modules->pid);
-	return open_checked(file, path, ret);
+	return open_checked(file, path, false, ret);
 }
 
 /* The vdso is no file, but its memory is an image of one. */

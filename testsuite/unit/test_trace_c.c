@@ -305,11 +305,53 @@ static void assert_walk_soon(struct gr_unwinder *u, bool is_part)
 	assert_true(walked.is_finished && self_is_true(&walked, false));
 }
 
+/* Forget the old code, as its place has new one. */
+static void await_generation(struct gr_unwinder *u, uint64_t old)
+{
+	struct gr_walked walked;
+
+	for (int i = 0; i < PATIENCE && gr_unwinder_generation(u) == old; i++) {
+		gr_unwinder_forget_maps(u);
+		gr_unwinder_walk(u, &self.sample, &walked);
+	}
+	assert_true(gr_unwinder_generation(u) != old);
+}
+
+static void assert_place(struct gr_unwinder *u, void *pc, const char *path)
+{
+	struct gr_places *places;
+	struct gr_trace_place place;
+
+	assert_null(gr_places_new(u, &places));
+	gr_places_find(places, (uint64_t)pc, &place);
+	assert_true(place.is_new && place.is_new_file);
+	assert_string_equal(place.name, "outer");
+	assert_string_equal(place.path, path);
+	gr_places_find(places, (uint64_t)pc, &place);
+	assert_false(place.is_new || place.is_new_file);
+	assert_int_equal(place.id, 1);
+	gr_places_destroy(places);
+}
+
+/* A file that was removed is still the one that is mapped, and one that has its
+ * name now is not. */
+static void assert_removed(const char *path, const char *other)
+{
+	struct gr_unwinder *u;
+	struct gr_walked walked;
+
+	assert_int_equal(rename(other, path), 0);
+	assert_null(gr_unwinder_new(getpid(), &u));
+	gr_unwinder_walk(u, &self.sample, &walked);
+	// The links of mappings need rights.
+	assert_true(self_is_true(&walked, geteuid() != 0));
+	assert_int_equal(walked.is_finished, self_is_true(&walked, false));
+	gr_unwinder_destroy(u);
+}
+
 TEST_F(libraries_come_and_go)
 {
 	char folder[] = "/tmp/trace-XXXXXX", a[64], b[64];
-	struct gr_places *places;
-	struct gr_trace_place place;
 
 	assert_non_null(mkdtemp(folder));
 	snprintf(a, sizeof(a), "%s/liba.so", folder);
@@ -323,25 +365,13 @@ TEST_F(libraries_come_and_go)
 	uint64_t generation = gr_unwinder_generation(u);
 	dlclose(library);
 	library = open_library(b);
-	gr_unwinder_forget_maps(u);
-	while (gr_unwinder_generation(u) == generation) {
-		struct gr_walked walked;
-
-		gr_unwinder_walk(u, &self.sample, &walked);
-		gr_unwinder_forget_maps(u);
-	}
+	await_generation(u, generation);
 	assert_walk(u);
-	// A file that was removed is still the one that is mapped.
-	unlink(a);
+	assert_place(u, dlsym(library, "outer"), b);
+	assert_removed(b, a);
+	dlclose(library);
 	unlink(b);
 	rmdir(folder);
-	assert_null(gr_places_new(u, &places));
-	gr_places_find(places, (uint64_t)dlsym(library, "outer"), &place);
-	assert_true(place.is_new && place.is_new_file);
-	assert_string_equal(place.name, "outer");
-	assert_string_equal(place.path, b);
-	gr_places_destroy(places);
-	dlclose(library);
 }
 
 GR_SUITE("stacks of C code")
