@@ -154,7 +154,8 @@ static enum gr_input_kind take_wait(struct gr_request *req, struct gr_words *w)
 
 static enum gr_input_kind take_start(struct gr_request *req, struct gr_words *w)
 {
-	w->are_fine = w->are_fine && req->has_mode;
+	w->are_fine = w->are_fine && req->has_mode &&
+		      (req->mode != GR_TRACE_GO || req->probe_address);
 	return GR_INPUT_START;
 }
 

@@ -11,11 +11,13 @@
 
 #include "base/cleanup.h"
 #include "helpers/trace/rights.h"
+#include "helpers/trace/sampler.h"
 #include "helpers/trace/trace.skel.h"
 #include "process/status.h"
 
 enum {
 	PROGRAMS = 7,
+	SAMPLE_ROW = 5,
 	TEXTS = 8,
 	RING_BYTES = 64 << 20,
 	RING_LEAST_BYTES = 1 << 20,
@@ -48,6 +50,10 @@ struct gr_probes {
 	size_t ntexts;
 	uint64_t ring_bytes;
 	int ncpus;
+	pid_t pid;
+	int sample_fd; // -1: there is no such probe
+	enum gr_sampler_way way;
+	struct gr_sampler_place place;
 };
 
 static int be_silent(enum libbpf_print_level level, const char *fmt,
@@ -119,6 +125,16 @@ static struct gr_error *set_target(struct gr_event_config *c, pid_t pid)
 	return NULL;
 }
 
+/** Find where the samples are taken, and how. */
+static struct gr_error *find_sampler(struct gr_probes *p, uint64_t addr)
+{
+	struct gr_error *err = gr_sampler_find(p->pid, addr, &p->place);
+
+	if (!err)
+		p->way = gr_sampler_test();
+	return err;
+}
+
 static struct gr_error *load(struct gr_probes *p)
 {
 	struct gr_trace *s = p->skel;
@@ -133,6 +149,8 @@ static struct gr_error *load(struct gr_probes *p)
 	for (size_t i = 0; i < PROGRAMS; i++)
 		bpf_program__set_autoload(p->rows[i].program,
 					  p->rows[i].need != NEED_NOT);
+	if (p->rows[SAMPLE_ROW].need != NEED_NOT)
+		gr_sampler_prepare(s->progs.sample, p->way);
 	int number = gr_trace__load(s);
 	return number ? gr_rights_error("loading BPF programs", -number) : NULL;
 }
@@ -147,11 +165,17 @@ struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
 	if (!p)
 		return &gr_enomem;
 	libbpf_set_print(be_silent);
+	p->pid = pid;
+	p->sample_fd = -1;
 	p->skel = gr_trace__open();
 	if (!p->skel)
 		return gr_rights_error("opening BPF programs", errno);
 	set_rows(p, req->mode);
-	struct gr_error *err = load(p);
+	struct gr_error *err = NULL;
+	if (req->mode == GR_TRACE_GO)
+		err = find_sampler(p, req->probe_address);
+	if (!err)
+		err = load(p);
 	if (!err)
 		err = set_target(&p->skel->bss->config, pid);
 	if (err)
@@ -185,11 +209,28 @@ static void add_text(struct gr_probes *p, const char *text)
 		p->texts[p->ntexts++] = text;
 }
 
+static struct gr_error *attach_sample(struct gr_probes *p)
+{
+	int fd = gr_sampler_attach(p->skel->progs.sample, p->way, p->pid,
+				   &p->place);
+
+	if (fd < 0)
+		return gr_rights_error("a probe in the process's code", -fd);
+	p->sample_fd = fd;
+	add_text(p, p->rows[SAMPLE_ROW].what);
+	return NULL;
+}
+
 struct gr_error *gr_probes_attach(struct gr_probes *p)
 {
+	if (p->rows[SAMPLE_ROW].need != NEED_NOT) {
+		struct gr_error *err = attach_sample(p);
+		if (err)
+			return err;
+	}
 	for (size_t i = 0; i < PROGRAMS; i++) {
 		const struct row *row = &p->rows[i];
-		if (row->need == NEED_NOT)
+		if (row->need == NEED_NOT || i == SAMPLE_ROW)
 			continue;
 		*row->link = bpf_program__attach(row->program);
 		if (!*row->link && row->need == NEED_MUST)
@@ -207,6 +248,9 @@ const char *gr_probes_text(const struct gr_probes *p, size_t i)
 
 void gr_probes_detach(struct gr_probes *p)
 {
+	if (p->sample_fd >= 0)
+		close(p->sample_fd);
+	p->sample_fd = -1;
 	for (size_t i = 0; i < PROGRAMS; i++) {
 		if (!p->rows[i].link)
 			continue;
@@ -219,6 +263,8 @@ void gr_probes_destroy(struct gr_probes *p)
 {
 	if (!p)
 		return;
+	if (p->sample_fd >= 0)
+		close(p->sample_fd);
 	ring_buffer__free(p->ring);
 	gr_trace__destroy(p->skel);
 	free(p);

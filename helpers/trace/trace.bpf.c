@@ -573,6 +573,16 @@ int sample(void *ctx)
 	return 0;
 }
 
+/* The test of the filter of probes (sampler.c): how often a thread was seen. */
+__u64 tests_seen = 0;
+
+SEC("uprobe")
+int test_filter(void *ctx)
+{
+	__sync_fetch_and_add(&tests_seen, 1);
+	return 0;
+}
+
 // ------------------------------------------------------------ another program
 
 SEC("raw_tp/sched_process_exec")

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helpers/trace/sampler.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/cleanup.h"
+#include "helpers/trace/event.h"
+#include "helpers/trace/trace.skel.h"
+
+enum {
+	TRACE_UPROBE_MULTI = 48, // enum bpf_attach_type, since 6.6
+	MAPS_MAX = 1 << 20,	 // lines
+};
+
+/** The part of union bpf_attr for uprobe.multi, which older headers lack. */
+struct multi_attr {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, ref_ctr_offsets, cookies;
+	uint32_t count, multi_flags, pid, unused;
+};
+
+// ------------------------------------------------------------------ the place
+
+bool gr_sampler_parse_map(const char *line, struct gr_sampler_map *ret)
+{
+	char rights[5];
+
+	*ret = (struct gr_sampler_map){ 0 };
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64,
+		   &ret->start, &ret->end, rights, &ret->offset,
+		   &ret->inode) != 5)
+		return false;
+	ret->is_code = rights[2] == 'x';
+	return ret->start < ret->end;
+}
+
+static bool find_map(pid_t pid, uint64_t addr, struct gr_sampler_map *ret)
+{
+	char line[4096 + 128];
+
+	snprintf(line, sizeof(line), "/proc/%d/maps", pid);
+	_cleanup_fclose_ FILE *file = fopen(line, "re");
+	for (int i = 0; file && i < MAPS_MAX && fgets(line, sizeof(line), file);
+	     i++)
+		if (gr_sampler_parse_map(line, ret) && addr >= ret->start &&
+		    addr < ret->end)
+			return ret->is_code && ret->inode;
+	return false;
+}
+
+struct gr_error *gr_sampler_find(pid_t pid, uint64_t addr,
+				 struct gr_sampler_place *ret)
+{
+	struct gr_sampler_map map;
+	struct stat st;
+
+	if (!find_map(pid, addr, &map))
+		return gr_error_format(GR_ERROR_PROCESS,
+				       "no code of a file is at 0x%" PRIx64,
+				       addr);
+	ret->offset = addr - map.start + map.offset;
+	// These links lead to the file itself, in any mount namespace, and also
+	// if its name is gone. The latter takes more rights.
+	snprintf(ret->path, sizeof(ret->path), "/proc/%d/exe", pid);
+	if (stat(ret->path, &st) || st.st_ino != map.inode)
+		snprintf(ret->path, sizeof(ret->path),
+			 "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
+			 map.start, map.end);
+	if (!stat(ret->path, &st))
+		return NULL;
+	return gr_error_format(GR_ERROR_PROCESS, "cannot open %s: %s",
+			       ret->path, strerror(errno));
+}
+
+// ---------------------------------------------------------------------- links
+
+void gr_sampler_prepare(struct bpf_program *program, enum gr_sampler_way way)
+{
+	if (way != GR_SAMPLER_PERF)
+		bpf_program__set_expected_attach_type(
+			program, (enum bpf_attach_type)TRACE_UPROBE_MULTI);
+}
+
+static int attach_multi(int program, pid_t pid,
+			const struct gr_sampler_place *place)
+{
+	const uint64_t offset = place->offset;
+	struct multi_attr attr = {
+		.prog_fd = (uint32_t)program,
+		.attach_type = TRACE_UPROBE_MULTI,
+		.path = (uintptr_t)place->path,
+		.offsets = (uintptr_t)&offset,
+		.count = 1,
+		.pid = (uint32_t)pid,
+	};
+	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/** The number of the kind of events that uprobes are, or -1. */
+static int uprobe_type(void)
+{
+	int type = -1;
+
+	_cleanup_fclose_ FILE *file =
+		fopen("/sys/bus/event_source/devices/uprobe/type", "re");
+	return file && fscanf(file, "%d", &type) == 1 ? type : -1;
+}
+
+/* An event of one process would be one of its first thread alone. */
+static int attach_perf(int program, const struct gr_sampler_place *place)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = (uint32_t)uprobe_type(),
+		.uprobe_path = (uintptr_t)place->path,
+		.probe_offset = place->offset,
+	};
+
+	if (uprobe_type() < 0)
+		return -ENOENT;
+	int fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1,
+			      PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) < 0 ||
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0) {
+		int number = errno;
+		close(fd);
+		return -number;
+	}
+	return fd;
+}
+
+int gr_sampler_attach(const struct bpf_program *program,
+		      enum gr_sampler_way way, pid_t pid,
+		      const struct gr_sampler_place *place)
+{
+	int fd = bpf_program__fd(program);
+
+	if (way == GR_SAMPLER_PERF)
+		return attach_perf(fd, place);
+	return attach_multi(fd, way == GR_SAMPLER_MULTI ? pid : 0, place);
+}
+
+// ----------------------------------------------------------- the test of ways
+
+__attribute__((__noinline__, __noclone__)) static void *
+called_by_a_thread(void *arg)
+{
+	__asm__ volatile("" : : "r"(arg) : "memory");
+	return arg;
+}
+
+/** Wait for a byte, and call the function in a second thread. */
+static void run_child(int fd)
+{
+	pthread_t thread;
+	char byte;
+
+	if (read(fd, &byte, 1) == 1 &&
+	    !pthread_create(&thread, NULL, called_by_a_thread, NULL))
+		pthread_join(thread, NULL);
+	_exit(0);
+}
+
+/** Does a link that is for a process see its second thread? */
+static bool sees_threads(struct gr_trace *s, pid_t pid, int go_fd)
+{
+	struct gr_sampler_place place;
+	struct gr_error *err =
+		gr_sampler_find(pid, (uintptr_t)called_by_a_thread, &place);
+
+	if (err) {
+		gr_error_destroy(err);
+		return false;
+	}
+	_cleanup_close_ int link = gr_sampler_attach(
+		s->progs.test_filter, GR_SAMPLER_MULTI, pid, &place);
+	if (link < 0 || write(go_fd, "g", 1) != 1)
+		return false;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return s->bss->tests_seen > 0;
+}
+
+static bool test_child(struct gr_trace *s)
+{
+	int fds[2];
+
+	if (pipe(fds))
+		return false;
+	pid_t pid = fork();
+	if (!pid) {
+		close(fds[1]);
+		run_child(fds[0]);
+	}
+	close(fds[0]);
+	bool ret = pid > 0 && sees_threads(s, pid, fds[1]);
+	close(fds[1]); // the child ends, if it has not begun
+	if (pid > 0)
+		waitpid(pid, NULL, 0);
+	return ret;
+}
+
+enum gr_sampler_way gr_sampler_test(void)
+{
+	struct gr_trace *s = gr_trace__open();
+	struct bpf_program *program;
+	enum gr_sampler_way way = GR_SAMPLER_PERF;
+
+	if (!s)
+		return way;
+	bpf_object__for_each_program(program, s->obj) bpf_program__set_autoload(
+		program, program == s->progs.test_filter);
+	gr_sampler_prepare(s->progs.test_filter, GR_SAMPLER_MULTI);
+	if (!gr_trace__load(s))
+		way = test_child(s) ? GR_SAMPLER_MULTI : GR_SAMPLER_MULTI_ALL;
+	gr_trace__destroy(s);
+	return way;
+}
