@@ -23,6 +23,7 @@ enum {
 	HEADER_ALIGN = 8,
 	// Bytes after which all prologues of assembly functions have ended.
 	PROLOGUE_BYTES = 8,
+	KEPT_BYTES = 256,
 	MAX_FRAME_BYTES = 1 << 28,
 	MAX_STEPS = 1 << 20, // of a look-up
 };
@@ -46,9 +47,10 @@ static const struct {
 	enum gr_role role;
 	bool writes_sp;
 } roles[] = {
+	{ "crosscall2", GR_ROLE_FROM_C, false },
 	{ "runtime.asmcgocall", GR_ROLE_CALL_C, true },
 	{ "runtime.asyncPreempt", GR_ROLE_SIGNAL, false },
-	{ "runtime.cgocallback", GR_ROLE_SIGNAL, true },
+	{ "runtime.cgocallback", GR_ROLE_CALL_BACK, true },
 	{ "runtime.coroswitch_m", GR_ROLE_SCHEDULE, false },
 	{ "runtime.debugCallV2", GR_ROLE_SIGNAL, false },
 	{ "runtime.execute", GR_ROLE_SCHEDULE, false },
@@ -240,6 +242,29 @@ static bool find_delta(const struct gr_go_tables *tables,
 	return pc < at && value < MAX_FRAME_BYTES && !(value % GR_WORD_BYTES);
 }
 
+/**
+ * The registers that crosscall2 keeps for C (PUSH_REGS_HOST_TO_ABI0), from its
+ * CFA, while it takes KEPT_BYTES of the stack.
+ */
+static const struct {
+	uint8_t reg;
+	int32_t off;
+} kept_for_c[] = {
+	{ GR_REG_RBP, -224 }, { GR_REG_RBX, -216 }, { GR_REG_R12, -208 },
+	{ GR_REG_R13, -200 }, { GR_REG_R14, -192 }, { GR_REG_R15, -184 },
+};
+
+static void set_kept(struct gr_rule *rule)
+{
+	for (size_t i = 0; i < GR_ARRAY_SIZE(kept_for_c); i++) {
+		uint32_t bit = UINT32_C(1) << kept_for_c[i].reg;
+
+		rule->lost &= ~bit;
+		rule->saved |= bit;
+		rule->off[kept_for_c[i].reg] = kept_for_c[i].off;
+	}
+}
+
 static enum gr_role role_of(const struct gr_go_func *func)
 {
 	for (size_t i = 0; func->name && i < GR_ARRAY_SIZE(roles); i++)
@@ -271,6 +296,8 @@ bool gr_go_rule(const struct gr_go_tables *tables, uint64_t pc,
 	// A caller's registers are lost: in Go, a call keeps none.
 	rule->lost = (UINT32_C(1) << GR_SAMPLE_REGS) - 1 - rule->saved -
 		     (UINT32_C(1) << GR_REG_RSP);
+	if (rule->role == GR_ROLE_FROM_C && delta == KEPT_BYTES)
+		set_kept(rule);
 	if (rule->role != GR_ROLE_CALL_C)
 		return true;
 	if (!find_delta(tables, &func, func.entry + PROLOGUE_BYTES, &body))

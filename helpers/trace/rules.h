@@ -12,15 +12,17 @@
 
 /** The part that a function plays for the stack. */
 enum gr_role {
-	GR_ROLE_CALL,	  /**< An ordinary frame. */
-	GR_ROLE_UNKNOWN,  /**< Nothing says how to go on. */
-	GR_ROLE_START,	  /**< The stack begins here. */
-	GR_ROLE_SIGNAL,	  /**< The caller was interrupted: its pc is exact. */
-	GR_ROLE_SWITCH,	  /**< It runs on the system stack for a goroutine. */
-	GR_ROLE_LEAVE,	  /**< As SWITCH; without a goroutine, the start. */
-	GR_ROLE_SCHEDULE, /**< A call; the goroutine may be the next one. */
-	GR_ROLE_CALL_C,	  /**< runtime.asmcgocall: SWITCH, or a plain call. */
-	GR_ROLE_SWITCHED, /**< Where a goroutine waits for such a call. */
+	GR_ROLE_CALL,	   /**< An ordinary frame. */
+	GR_ROLE_UNKNOWN,   /**< Nothing says how to go on. */
+	GR_ROLE_START,	   /**< The stack begins here. */
+	GR_ROLE_SIGNAL,	   /**< The caller was interrupted: its pc is exact. */
+	GR_ROLE_SWITCH,	   /**< It runs on the system stack for a goroutine. */
+	GR_ROLE_LEAVE,	   /**< As SWITCH; without a goroutine, the start. */
+	GR_ROLE_SCHEDULE,  /**< A call; the goroutine may be the next one. */
+	GR_ROLE_CALL_C,	   /**< runtime.asmcgocall: SWITCH, or a plain call. */
+	GR_ROLE_CALL_BACK, /**< runtime.cgocallback: C called, by FROM_C. */
+	GR_ROLE_FROM_C,	   /**< crosscall2: a call, by C. */
+	GR_ROLE_SWITCHED,  /**< Where a goroutine waits for such a call. */
 	GR_ROLE_LOSES_STACK, /**< It moves rsp as its tables do not say. */
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/trace/unwinder.h"
 
+#include <sys/resource.h>
+
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "helpers/trace/rules.h"
@@ -34,10 +36,26 @@ struct gr_walk {
 	const struct gr_sample *sample;
 	struct gr_walked *ret;
 	struct gr_frame_regs regs;
-	bool is_exact;	 /**< The pc is that of the next instruction. */
-	bool is_resumed; /**< It is on the goroutine's own stack now. */
-	bool is_next;	 /**< The goroutine may be one that did not call. */
+	bool is_exact;	  /**< The pc is that of the next instruction. */
+	bool is_resumed;  /**< It is on the goroutine's own stack now. */
+	bool is_inner;	  /**< C frames in the middle, to asmcgocall. */
+	bool is_through;  /**< They were found, all of them. */
+	uint64_t call_sp; /**< rsp in the last asmcgocall; 0: not known. */
+	bool is_next;	  /**< The goroutine may be one that did not call. */
 };
+
+/* Tables of Go, and all of ours, have room in it. */
+static const rlim_t max_data_bytes = (rlim_t)1 << 30;
+
+void gr_unwinder_limit_memory(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_DATA, &limit) || limit.rlim_cur <= max_data_bytes)
+		return;
+	limit.rlim_cur = max_data_bytes;
+	setrlimit(RLIMIT_DATA, &limit);
+}
 
 struct gr_error *gr_unwinder_new(pid_t pid, struct gr_unwinder **ret)
 {
@@ -297,7 +315,74 @@ static bool leave_call_of_c(struct gr_walk *w, const struct gr_rule *rule)
 		    ((kept - words->bytes) & -(uint64_t)STACK_ALIGN) == sp)
 			return return_to(w, kept + rule->body_bytes);
 	}
-	return resume(w);
+	if (w->is_inner) {
+		w->is_through = true;
+		w->call_sp = sp;
+		return false;
+	}
+	if (!resume(w))
+		return false;
+	w->call_sp = sp;
+	return true;
+}
+
+static const struct gr_rule *rule_of(struct gr_unwinder *u, uint64_t pc)
+{
+	const struct gr_rule *rule = gr_rules_find(&u->rules, pc);
+
+	return rule ? rule : make_rule(u, pc);
+}
+
+/* Find the frame of cgocallback on the system stack: asmcgocall, which was called
+ * later, began just below it. It returns to crosscall2, and no two places do. */
+static bool find_call_back(struct gr_walk *w, int32_t cfa_off,
+			   struct gr_frame_regs *ret)
+{
+	size_t found = 0;
+	uint64_t pc;
+
+	for (size_t i = 0; w->call_sp && i < 2 * GR_ARRAY_SIZE(call_words);
+	     i++) {
+		uint64_t cfa = w->call_sp + call_words[i / 2].bytes +
+			       i % 2 * GR_WORD_BYTES + (int64_t)cfa_off;
+
+		if (!gr_sample_word(w->sample, cfa - GR_WORD_BYTES, &pc))
+			continue;
+		const struct gr_rule *rule = rule_of(w->u, pc - 1);
+		if (!rule || rule->role != GR_ROLE_FROM_C)
+			continue;
+		found++;
+		ret->known = 0;
+		gr_regs_set(ret, GR_REG_RSP, cfa);
+		gr_regs_set(ret, GR_REG_RIP, pc);
+	}
+	return found == 1;
+}
+
+static bool step(struct gr_walk *w);
+
+/* Leave runtime.cgocallback on the goroutine's stack. If the C functions that
+ * called back can be found on the system stack, all of them, add them. */
+static bool leave_call_back(struct gr_walk *w, const struct gr_rule *rule)
+{
+	int32_t cfa_off = rule->cfa_off;
+	struct gr_walk c = *w;
+	size_t count = w->ret->count;
+
+	w->is_exact = true;
+	if (!apply(w, rule))
+		return false;
+	if (w->is_inner || !find_call_back(w, cfa_off, &c.regs))
+		return true;
+	c.is_inner = true;
+	c.is_exact = false;
+	for (size_t i = 0; i < GR_MAX_FRAMES && step(&c); i++)
+		continue;
+	w->call_sp = c.is_through ? c.call_sp : 0;
+	// A thread of C has its start there.
+	if (!c.is_through && !w->ret->is_finished)
+		w->ret->count = count;
+	return !w->ret->is_finished;
 }
 
 static bool leave(struct gr_walk *w, const struct gr_rule *rule)
@@ -308,6 +393,9 @@ static bool leave(struct gr_walk *w, const struct gr_rule *rule)
 	case GR_ROLE_SCHEDULE:
 		w->is_next = true;
 		/* fall through */
+	case GR_ROLE_CALL_BACK:
+		return leave_call_back(w, rule);
+	case GR_ROLE_FROM_C:
 	case GR_ROLE_CALL:
 	case GR_ROLE_SWITCHED:
 	case GR_ROLE_SIGNAL:
@@ -333,16 +421,14 @@ static bool leave(struct gr_walk *w, const struct gr_rule *rule)
 	}
 }
 
-/* Add the frame of the pc, and go to its caller. */
+/* Add the frame of the pc, and go to its caller. Recursion: once, for is_inner. */
 static bool step(struct gr_walk *w)
 {
 	uint64_t pc = w->regs.values[GR_REG_RIP];
 
 	if (!w->is_exact)
 		pc--;
-	const struct gr_rule *rule = gr_rules_find(&w->u->rules, pc);
-	if (!rule)
-		rule = make_rule(w->u, pc);
+	const struct gr_rule *rule = rule_of(w->u, pc);
 	if (!rule)
 		return false;
 	// Where a goroutine waits for its system stack, it is in no function.

@@ -27,6 +27,12 @@ struct gr_walked {
 	uint64_t generation; /**< gr_unwinder_generation() of these pcs. */
 };
 
+/**
+ * Limit the memory of this process for ever. A damaged file may name a register of
+ * any number, and libdw takes memory for all below it; then it gets none.
+ */
+void gr_unwinder_limit_memory(void);
+
 struct gr_error *gr_unwinder_new(pid_t pid,
 				 struct gr_unwinder **ret) GR_MUST_CHECK;
 void gr_unwinder_destroy(struct gr_unwinder *u);

@@ -35,7 +35,8 @@ CALL_C = ["runtime.asmcgocall", "runtime.cgocall"]
 IN_C = [*CALL_C, "main._Cfunc_c_outer"]
 IN_CALLBACK = [
     "runtime.cgocallbackg1", "runtime.cgocallbackg", "runtime.cgocallback",
-    "runtime.cgocall", "main._Cfunc_c_call_back", "main.waitInCallback",
+    "crosscall2", "callersBack", "c_call_back", *CALL_C,
+    "main._Cfunc_c_call_back", "main.waitInCallback",
 ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 #include "helpers/trace/go_frames.h"
 
 #include <dwarf.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "suite.h"
@@ -314,6 +314,18 @@ static size_t ask(uint8_t *data, size_t bytes, struct gr_rules *rules)
 	}
 	gr_elf_file_destroy(file);
 	return found;
+}
+
+TEST(memory_is_limited)
+{
+	struct rlimit before, after;
+
+	assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+	gr_unwinder_limit_memory();
+	assert_int_equal(getrlimit(RLIMIT_DATA, &after), 0);
+	assert_int_equal(after.rlim_cur, (rlim_t)1 << 30);
+	assert_null(malloc((size_t)2 << 30));
+	setrlimit(RLIMIT_DATA, &before);
 }
 
 TEST(damaged_elf_files)
