@@ -3,6 +3,7 @@
 #include "helpers/trace/go_frames.h"
 
 #include <dwarf.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -324,7 +325,9 @@ TEST(memory_is_limited)
 	gr_unwinder_limit_memory();
 	assert_int_equal(getrlimit(RLIMIT_DATA, &after), 0);
 	assert_int_equal(after.rlim_cur, (rlim_t)1 << 30);
-	assert_null(malloc((size_t)2 << 30));
+	void *data = mmap(NULL, (size_t)2 << 30, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_equal(data, MAP_FAILED);
 	setrlimit(RLIMIT_DATA, &before);
 }
 
