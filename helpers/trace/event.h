@@ -87,4 +87,21 @@ struct gr_event_counts {
 	__u32 unused;
 };
 
+/**
+ * By how much an account of processor time grows in some time: by its share, up
+ * to what may be banked.
+ */
+static inline __s64 gr_budget_growth(const struct gr_event_config *config,
+				     __s64 account_ns, __u64 passed_ns)
+{
+	const __u64 second = 1000000000;
+	__s64 most = (__s64)config->bank_ns - account_ns;
+
+	// The product of more seconds could overflow.
+	if (passed_ns > 10 * second)
+		passed_ns = 10 * second;
+	__s64 more = (__s64)(passed_ns * config->budget_ppm / 1000000);
+	return more < most ? more : most;
+}
+
 #endif /* GR_TRACE_EVENT_H */

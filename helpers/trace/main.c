@@ -121,18 +121,32 @@ static void tell_tick(struct trace *t)
 
 // ------------------------------------------------------------------ the lines
 
+/** Add what works where nothing may be probed. */
+static struct gr_error *instead(struct gr_error *err)
+{
+	struct gr_error *ret = gr_error_format(
+		err->code,
+		"%s; without it, `goref attach PID save' twice and `goref "
+		"diff' show what has grown",
+		err->message);
+
+	gr_error_destroy(err);
+	return ret;
+}
+
 static struct gr_error *start(struct trace *t)
 {
 	const char *text;
 	struct gr_error *err = gr_rights_check(t->pid);
 
-	if (!err)
-		err = gr_probes_load(t->pid, &t->request, gr_drain_take,
-				     t->drain, &t->probes);
+	if (err)
+		return instead(err);
+	err = gr_probes_load(t->pid, &t->request, gr_drain_take, t->drain,
+			     &t->probes);
 	if (!err)
 		err = gr_probes_attach(t->probes);
 	if (err)
-		return err;
+		return instead(err);
 	for (size_t i = 0; (text = gr_probes_text(t->probes, i)); i++)
 		gr_reply_line(&t->output, "probe %s", text);
 	t->told_cpu_ns = cpu_ns();

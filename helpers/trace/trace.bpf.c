@@ -21,6 +21,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define NOINLINE static __attribute__((__noinline__))
 #define INLINE static __attribute__((__always_inline__))
 
+/* Read what was just written. The verifier then knows nothing of the value, and
+ * does not look at what follows again for each way to it. */
+#define FORGET(variable) (*(volatile __typeof__(variable) *)&(variable))
+
 /* Parts of the kernel's structs, found by its BTF. */
 struct thread_struct {
 	unsigned long fsbase;
@@ -38,10 +42,12 @@ struct vm_unmapped_area_info {
 enum {
 	PAGE = 4096,
 	RED_ZONE = 128,
+	EMPTY_PAGES = 18, /* that are looked at, where a stack begins */
 	HASHED_WORDS = 32,
 	STEPS = GR_EVENT_CHUNK_MAX / GR_EVENT_STEP,
 	MEASURE_EACH = 64, /* of the cheap events */
 	REFILL_NS = 1000000,
+	FULL_EACH = 16,	 /* of the events in debt */
 	REMAP_FIXED = 2, /* MREMAP_FIXED */
 };
 static const __u64 user_end = 1ULL << 47;
@@ -99,14 +105,7 @@ INLINE void refill(__u64 now)
 	if ((__s64)passed < REFILL_NS ||
 	    __sync_val_compare_and_swap(&refilled_ns, last, now) != last)
 		return;
-	// More than a second is as much as may be banked.
-	if (passed > 1000000000)
-		passed = 1000000000;
-	__s64 more = (__s64)(passed * config.budget_ppm / 1000000);
-	__s64 all = account_ns + more;
-	__s64 most = (__s64)config.bank_ns;
-	if (all > most)
-		more = most - account_ns;
+	__s64 more = gr_budget_growth(&config, account_ns, passed);
 	__sync_fetch_and_add(&account_ns, more);
 }
 
@@ -189,6 +188,23 @@ INLINE __u32 copy_stack(struct moment *m, struct gr_event *e, __u32 at,
 		done += step;
 	}
 	return done;
+}
+
+/*
+ * Where the copy of a stack begins: below rsp lies what a function has popped
+ * before it returned. A stack that grows may have no page there yet.
+ */
+INLINE __u64 first_readable(struct moment *m, __u64 rsp)
+{
+	__u64 at = rsp - RED_ZONE, word;
+
+	for (int i = 0; i < EMPTY_PAGES; i++) {
+		if (!bpf_probe_read_user(&word, sizeof(word), (void *)at))
+			break;
+		m->counts->own_faults += m->flags & GR_EVENT_IN_KERNEL;
+		at = at < rsp ? rsp : (at & ~(__u64)(PAGE - 1)) + PAGE;
+	}
+	return at;
 }
 
 INLINE __u64 fs_base(void)
@@ -292,15 +308,16 @@ INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s,
 	e->time_ns = m->began_ns;
 	set_registers(e->regs, m->regs);
 	add_goroutine(e, &ends);
-	// Below rsp lies what a function has popped, and not yet returned.
-	e->start[0] = e->regs[7] - RED_ZONE;
+	e->start[0] = first_readable(m, e->regs[7]);
 	e->start[1] = e->resume_sp;
-	e->bytes[0] = copy_stack(m, e, 0, e->start[0], ends.thread);
-	e->bytes[1] =
-		copy_stack(m, e, e->bytes[0], e->start[1], ends.goroutine);
-	if (!e->bytes[0])
+	e->bytes[0] = copy_stack(m, e, 0, FORGET(e->start[0]), ends.thread);
+	__u32 bytes = FORGET(e->bytes[0]);
+	if (bytes > GR_EVENT_CHUNK_MAX)
+		return;
+	if (!bytes)
 		m->counts->no_stack++;
-	__u32 bytes = e->bytes[0] + e->bytes[1];
+	e->bytes[1] = copy_stack(m, e, bytes, e->start[1], ends.goroutine);
+	bytes += FORGET(e->bytes[1]);
 	if (bytes > 2 * GR_EVENT_CHUNK_MAX)
 		return;
 	bytes += offsetof(struct gr_event, data);
@@ -318,7 +335,10 @@ INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s,
 	charge(m, bpf_ktime_get_ns() - m->began_ns + m->probe_ns);
 }
 
-/* One event, as complete as the budget permits. */
+/*
+ * One event, as complete as the budget permits. Who is in debt by all that may be
+ * banked is not heard; until then, one event in some still has its stack.
+ */
 NOINLINE void put_event(struct moment *m)
 {
 	struct gr_event *e = own_scratch();
@@ -330,7 +350,6 @@ NOINLINE void put_event(struct moment *m)
 	bool is_limited = config.budget_ppm != 0;
 	if (is_limited && account_ns < -(__s64)config.bank_ns) {
 		m->counts->over_budget++;
-		charge_cheap(m);
 		return;
 	}
 	__u64 hash = 0;
@@ -343,7 +362,7 @@ NOINLINE void put_event(struct moment *m)
 			return;
 		}
 	}
-	if (is_limited && account_ns < 0) {
+	if (is_limited && account_ns < 0 && m->counts->events % FULL_EACH) {
 		m->flags |= GR_EVENT_NO_STACK;
 		put_head(m, GR_EVENT_BRIEF, 0);
 		return;

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref-trace by its protocol: each fault of a program is an event with its page
+and its stack, each mapping is told, and nothing of it outlives its input."""
+
+import ctypes
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from snapshots import for_others
+from tracers import (
+    BRIEF,
+    GIVEN_BACK,
+    HELPER,
+    IN_KERNEL,
+    MAPPED,
+    PAGE,
+    Toucher,
+    Tracer,
+    permitted,
+    toucher,
+    traced,
+)
+from waiting import LONGEST_S, comes
+
+__all__ = ["permitted", "toucher", "traced"]
+N = 1000
+
+
+def pages_of(start, count):
+    return {start + i * PAGE for i in range(count)}
+
+
+@pytest.mark.parametrize(
+    "what, flags, function",
+    [
+        ("t", 0, "touch"),
+        ("s", 0, "main"),
+        ("r", IN_KERNEL, "main"),
+        ("p", 0, "touch"),
+    ],
+    ids=["loop", "memset", "read", "threads"],
+)
+def test_each_page_is_an_event(toucher, traced, what, flags, function):
+    tracer = traced("budget 0")
+    start = toucher.do(what, N)
+    answer = tracer.tick()
+    pages = pages_of(start, N)
+    ours = [e for e in answer.faults() if e.address in pages]
+    assert {e.address for e in ours} == pages
+    assert {e.bytes for e in ours} == {PAGE}
+    assert {e.flags for e in ours} == {flags}
+    for event in ours:
+        assert function in tracer.stacks[event.stack]
+    assert not answer.lost()
+
+
+def test_other_processes_are_not_seen(toucher, traced):
+    tracer, other = traced("budget 0"), Toucher()
+    other.do("t", N)
+    start = toucher.do("t", 8)
+    answer = tracer.tick()
+    other.close()
+    faults = {e.address for e in answer.faults()}
+    assert pages_of(start, 8) <= faults
+    assert len(faults) < N
+
+
+@pytest.mark.parametrize("pages", [10, 2048], ids=["small", "aligned"])
+@pytest.mark.parametrize("what", ["m", "h"], ids=["anywhere", "at"])
+def test_new_mappings(toucher, traced, what, pages):
+    tracer = traced("budget 0")
+    start = toucher.do(what, pages)
+    answer = tracer.tick()
+    assert (start, pages * PAGE) in answer.of(MAPPED)
+    stack = next(e.stack for e in answer.events if e.address == start)
+    assert "main" in tracer.stacks[stack]
+
+
+def test_mappings_that_end(toucher, traced):
+    tracer = traced("budget 0")
+    start = toucher.do("u", 7)
+    assert (start, 7 * PAGE) in tracer.tick().of(GIVEN_BACK)
+
+
+def test_mappings_that_move(toucher, traced):
+    tracer = traced("budget 0")
+    start = toucher.do("x", 10)
+    answer = tracer.tick()
+    mapped, given = answer.of(MAPPED), answer.of(GIVEN_BACK)
+    has_moved = (start, 20 * PAGE) in mapped
+    assert has_moved or (start + 10 * PAGE, 10 * PAGE) in mapped
+    assert has_moved == any(size == 10 * PAGE for _, size in given)
+
+
+def test_over_the_budget_it_is_told(toucher, traced):
+    """A thousandth of a processor is not enough for so many stacks."""
+    tracer = traced("budget 1000")
+    start = toucher.do("t", 20 * N)
+    answer = tracer.tick()
+    pages = pages_of(start, 20 * N)
+    ours = [e for e in answer.faults() if e.address in pages]
+    brief = [e for e in ours if e.flags & BRIEF]
+    assert brief and not any(e.stack for e in brief)
+    assert len(ours) + answer.lost()["over_budget"] >= 20 * N
+
+
+def test_samples_of_all_threads(toucher, traced):
+    """By the registers rdi and rsi of a function of C."""
+    tracer = traced(f"sample_probe {toucher.sampled:#x} 5 4", mode="go")
+    start = toucher.do("p", 80)
+    samples = tracer.tick().samples
+    assert {(s.address, s.bytes) for s in samples} == {
+        (start + i * 10 * PAGE, 10) for i in range(8)
+    }
+    assert len({s.tid for s in samples}) == 8
+    for sample in samples:
+        assert tracer.stacks[sample.stack][0] == "sampled"
+
+
+def test_the_cost_is_told(toucher, traced):
+    tracer = traced("budget 0")
+    toucher.do("t", N)
+    line = next(x for x in tracer.tick().lines if x.startswith("cost "))
+    events, bpf_ns, helper_ns = map(int, line.split()[1:])
+    assert events >= N
+    assert bpf_ns > 0 and helper_ns > 0
+
+
+# ------------------------------------------------------------------- its end
+
+
+def test_the_process_ends(toucher, traced):
+    tracer = traced()
+    toucher.close()
+    assert tracer.until("gone").lines[-1] == "gone it ended"
+    assert tracer.tick().lines[-1] == "tick 1"
+
+
+def test_another_program(toucher, traced):
+    tracer = traced()
+    toucher.do("e", 1)
+    said = tracer.until("gone").lines[-1]
+    assert said == "gone it began another program"
+
+
+def test_waiting_for_the_program(toucher, traced):
+    tracer = traced("wait", "budget 0")
+    toucher.do("e", 1)
+    start = toucher.do("t", N)
+    answer = tracer.tick()
+    assert pages_of(start, N) <= {e.address for e in answer.faults()}
+
+
+def programs_of(pid):
+    """The numbers of the BPF programs that a process holds."""
+    found = set()
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        found |= {*re.findall(r"(?m)^prog_id:\t(\d+)$", info.read_text())}
+    return {int(number) for number in found}
+
+
+def is_loaded(number):
+    """Is there a BPF program of this number?"""
+    attributes = (ctypes.c_uint32 * 4)(number - 1)
+    libc = ctypes.CDLL(None, use_errno=True)
+    failed = libc.syscall(321, 11, attributes, 16)  # BPF_PROG_GET_NEXT_ID
+    return not failed and attributes[1] == number
+
+
+def wait_for_end(pid):
+    """Of a process that need not be our child."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([fd], [], [], LONGEST_S)[0], "it lives on"
+    os.close(fd)
+
+
+def assert_gone(pid, programs):
+    wait_for_end(pid)
+    assert comes(lambda: not any(map(is_loaded, programs)))
+
+
+DRIVER = """
+import subprocess, sys
+p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE,
+                     stdout=subprocess.PIPE)
+p.stdin.write(b"mode rss\\nstart\\n")
+p.stdin.flush()
+while p.stdout.readline() != b"ready\\n":
+    pass
+print(p.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_its_user_is_killed(toucher):
+    command = [sys.executable, "-c", DRIVER, str(HELPER), str(toucher.pid)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as user:
+        helper = int(user.stdout.readline())
+        programs = programs_of(helper)
+        assert len(programs) >= 3 and all(map(is_loaded, programs))
+        user.kill()
+        assert_gone(helper, programs)
+    toucher.do("t", N)
+
+
+def test_it_is_killed(toucher, traced):
+    tracer = traced()
+    programs = programs_of(tracer.popen.pid)
+    assert programs
+    tracer.popen.send_signal(signal.SIGKILL)
+    tracer.popen.wait()
+    assert_gone(tracer.popen.pid, programs)
+    toucher.do("t", N)
+
+
+# ------------------------------------------------------------------ refusals
+
+
+@pytest.mark.parametrize(
+    "line", ["mode heap", "offset g_x 1", "tick", "start now", "budget -1"]
+)
+def test_lines_that_it_does_not_understand(toucher, line):
+    done = subprocess.run(
+        [str(HELPER), str(toucher.pid)],
+        input=f"{line}\n",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stdout == (
+        f"refused goref-trace does not understand the line '{line}'\n"
+    )
+
+
+def test_without_rights(permitted):
+    """Of a user who owns the process, but has no capabilities."""
+    if os.geteuid():
+        pytest.skip("only root can give its rights away")
+    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+    other = subprocess.Popen(["cat"], stdin=subprocess.PIPE, **nobody)
+    done = subprocess.run(
+        [str(for_others(HELPER)), str(other.pid)],
+        input="mode rss\nstart\n",
+        capture_output=True,
+        text=True,
+        **nobody,
+    )
+    other.communicate()
+    assert done.returncode == 1
+    assert done.stdout.startswith(
+        "refused not permitted to load BPF programs: "
+        "root, or CAP_BPF with CAP_PERFMON is missing; "
+    )
+    assert "goref diff" in done.stdout
+
+
+def test_no_process():
+    done = subprocess.run(
+        [str(HELPER), "999999999"], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stdout == "refused no such process\n"
+
+
+def test_namespaces_and_a_deleted_file(permitted, tmp_path):
+    """A process in a pid namespace of its own, whose file is gone."""
+    other = Toucher()
+    exe = Path(f"/proc/{other.pid}/exe").resolve()
+    other.close()
+    copy = tmp_path / "toucher"
+    copy.write_bytes(exe.read_bytes())
+    copy.chmod(0o755)
+    with subprocess.Popen(
+        ["unshare", "--pid", "--fork", "--mount-proc", str(copy)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as popen:
+        first = popen.stdout.readline()
+        if not first:
+            pytest.skip("no namespaces here")
+        copy.unlink()
+        kids = f"/proc/{popen.pid}/task/{popen.pid}/children"
+        pid = int(Path(kids).read_text().split()[0])
+        tracer = Tracer(pid, f"sample_probe {first.strip()} 5 4", mode="go")
+        assert tracer.first.lines[-1] == "ready"
+        popen.stdin.write("p 80\n")
+        popen.stdin.flush()
+        start = int(popen.stdout.readline(), 16)
+        samples = tracer.tick().samples
+        tracer.close()
+        popen.stdin.close()
+    assert {s.address for s in samples} == {
+        start + i * 10 * PAGE for i in range(8)
+    }
