@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Methods of Scan for a process that runs and is traced.
+// Methods of Scan for a process that is traced.
 #include "gdbext/gdbext.h"
 
 #include "growth/frame_names.h"
+#include "growth/growth_pages.h"
 #include "growth/trace_facts.h"
 
 static struct gr_py_scan *cast(PyObject *self)
@@ -109,4 +110,38 @@ PyObject *gr_py_scan_labels_at(PyObject *obj, PyObject *args, PyObject *kwargs)
 		return gr_py_raise(err);
 	return gr_py_row_tuple(&gr_py_label_row, set ? set->labels : NULL,
 			       sizeof(*set->labels), set ? set->nlabels : 0);
+}
+
+// -------------------------------------------------------------------- pages
+
+PyObject *gr_py_scan_growth_pages(PyObject *obj, PyObject *args,
+				  PyObject *kwargs)
+{
+	struct gr_py_scan *self = cast(obj);
+	struct gr_growth_pages *pages = NULL;
+	unsigned int max;
+	Py_buffer data;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*I:growth_pages",
+					 gr_py_scan_growth_pages_names, &data,
+					 &max))
+		return NULL;
+	size_t n = (size_t)data.len / sizeof(struct gr_owned_pages);
+	_cleanup_free_ struct gr_owned_pages *list =
+		calloc(n + 1, sizeof(*list));
+	if (!list) {
+		PyErr_NoMemory();
+	} else if ((size_t)data.len % sizeof(*list)) {
+		PyErr_SetString(gr_py_argument_error,
+				"these are no pages of a growth");
+	} else if (gr_py_scan_enter(self)) {
+		memcpy(list, data.buf, n * sizeof(*list));
+		struct gr_error *err =
+			gr_scan_growth_pages(self->scan, list, n, max, &pages);
+		gr_py_scan_leave(self);
+		if (err)
+			gr_py_raise(err);
+	}
+	PyBuffer_Release(&data);
+	return pages ? gr_py_keep_growth_pages(self, pages) : NULL;
 }

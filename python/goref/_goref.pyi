@@ -1268,6 +1268,36 @@ class GrowthStack(NamedTuple):  # gr_growth_stack
     class_name: str  # class
     bytes: int
 
+class GrowthGroup(NamedTuple):  # gr_growth_group
+    """Memory in the pages of a growth that has all of this in common."""
+
+    stack: int
+    """The id of the stack that touched the pages; 0: none is known."""
+    class_name: str  # class
+    """A class of Rss."""
+    type: _Text | None
+    """The type of objects and of blocks; None: not known."""
+    site: _Text | None
+    """The innermost call that has allocated it, if the runtime has sampled
+    that."""
+    holder: _Text | None
+    """The variable, goroutines or group at the start of the nearest path to an
+    object or a block; the goroutines of a stack; "nobody"; or None."""
+    bytes: int
+
+class GrowthPages(NamedTuple):  # gr_growth_pages
+    """The answer of Scan.growth_pages(). The bytes of all groups, those that
+    are left out and those that are gone add up to the pages."""
+
+    groups: Rows[GrowthGroup]
+    """The most bytes first."""
+    all_groups: int
+    rest_bytes: int
+    """Those of groups that are left out."""
+    gone_bytes: int
+    """Pages that are not resident any more."""
+    gaps: Gaps
+
 class NativeSize(NamedTuple):  # gr_native_size
     """Blocks of C of one size."""
 
@@ -2674,6 +2704,9 @@ class Scan:
         """The value at a place, as Delve prints it; of an address, the object
         that has it. None: its type is not known, or it is a piece of a
         string, a map or a channel."""
+    def growth_pages(self, pages: bytes, max_groups: int) -> GrowthPages:
+        """The contents of pages as of Growth.pages(). The scan is finished, or
+        of a file, with the extent "report"."""
     def rss(self, marked: bool = True) -> Rss:
         """Where the resident memory is. A process was opened with the extent
         "residency"."""

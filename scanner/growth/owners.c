@@ -116,7 +116,8 @@ static bool bound_window(const struct update *u, size_t size, uint64_t *start,
 }
 
 /* The stack of the first fault in the window of this size that holds @p addr; 0:
- * there is none. */
+ * there is none. A second fault in a window says that the first one has not
+ * mapped a large page. */
 static uint32_t find_in_window(struct update *u, size_t size, uint64_t addr)
 {
 	static const uint64_t bytes[NSIZES] = { AROUND_BYTES, HUGE_BYTES };
@@ -124,7 +125,7 @@ static uint32_t find_in_window(struct update *u, size_t size, uint64_t addr)
 	struct window *w = &u->windows[size];
 	uint64_t start = addr & ~(bytes[size] - 1);
 	uint64_t end = start + bytes[size];
-	uint32_t first = UINT32_MAX;
+	uint32_t first = UINT32_MAX, nfaults = 0;
 
 	if (w->range == u->range + 1 && w->start == start &&
 	    w->least_order == u->least_order)
@@ -137,12 +138,16 @@ static uint32_t find_in_window(struct update *u, size_t size, uint64_t addr)
 	     i < list->size && list->data[i].page < end; i++) {
 		const struct gr_fault *fault = &list->data[i];
 
-		if (fault->order < u->least_order || fault->order >= first ||
-		    !fault->stack)
+		if (fault->order < u->least_order)
+			continue;
+		nfaults++;
+		if (fault->order >= first || !fault->stack)
 			continue;
 		first = fault->order;
 		w->stack = fault->stack;
 	}
+	if (range_of(u)->is_anonymous && nfaults > 1)
+		w->stack = 0;
 	return w->stack;
 }
 
@@ -199,6 +204,8 @@ static struct gr_error *give_gap(struct update *u, size_t size, uint64_t start,
 	const uint64_t mask = (size ? HUGE_BYTES : AROUND_BYTES) - 1;
 	struct gr_error *err = NULL;
 
+	if (u->cause == LATE)
+		return give_up(u, start, end); // only its own fault tells
 	if (size == NSIZES)
 		return give_by_mapping(u, start, end);
 	uint64_t first = (start | mask) + 1, last = end & ~mask;

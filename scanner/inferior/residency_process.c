@@ -316,10 +316,12 @@ struct gr_error *gr_residency_read_process(const struct gr_image *image,
 			err = read_mapping(&p, r, i, held[i].swap_bytes);
 	if (!err)
 		err = check_alive(&p);
-	r->rss_bytes = p.rss_bytes;
+	// A mapping that grows while smaps is read may be there twice.
+	for (size_t i = 0; i < n; i++)
+		r->rss_bytes += held[i].rss_bytes;
 	// Older kernels do not tell the pages of zeros.
-	r->kind = p.found_bytes == p.rss_bytes ? GR_RESIDENCY_EXACT :
-						 GR_RESIDENCY_ANONYMOUS;
+	r->kind = p.found_bytes == r->rss_bytes ? GR_RESIDENCY_EXACT :
+						  GR_RESIDENCY_ANONYMOUS;
 	return err;
 }
 

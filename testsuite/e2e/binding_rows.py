@@ -11,6 +11,7 @@ import gc
 import inspect
 import itertools
 import os
+import struct
 import subprocess
 import sys
 
@@ -296,8 +297,30 @@ def look_at_a_process(module):
         popen.kill()
 
 
+def look_at_a_trace(module, exe, pid):
+    """A process that runs. Its first goroutine has no labels."""
+    opened = module.Scan("native", None, [(exe, None, None)], (), pid=pid,
+                         prepare=True, extent="residency")  # fmt: skip
+    scan = Checked(opened)
+    facts = scan.trace_facts()
+    assert scan.name_frames(pcs=[facts.probe.addr])[0]
+    scan.labels_at(address=0)
+    growth = Checked(module.Growth(opened))
+    before = growth.tick()
+    growth.add_stack_pointer(address=before.total_bytes)
+    growth.add_events(data=bytes(24))
+    with open(f"/proc/{pid}/fd/0", "w") as asked:
+        asked.write("mapping\n")
+    ticks = (growth.tick() for _ in range(100000))
+    assert any(tick.tracked_bytes > 1 << 20 for tick in ticks)
+    assert growth.stacks(max_rows=5)
+    assert growth.pages()
+
+
 def look(scan, out):
-    scan.call_all(but=("sites",))
+    scan.call_all(but=("sites", "trace_facts"))
+    everywhere = struct.pack("<QQII", 4096, 1 << 47, 1, 0)
+    check_sequence(scan.growth_pages(pages=everywhere, max_groups=99).groups)
     scan.histogram(by="root", with_retained=True)
     scan.set_memory_limit(limit=0)
     look_at_places(scan)
@@ -309,7 +332,15 @@ def look(scan, out):
     look_at_a_process(native.load())
 
 
+def tell_seen():
+    print("seen:", *sorted({field.partition(".")[0] for field in seen}))
+
+
 exe, core, questions, path = sys.argv[1:]
+if questions == "a trace":
+    look_at_a_trace(native.load(), exe, int(core))
+    tell_seen()
+    sys.exit()
 current.source = Core(core, exe)
 with running() as opened:
     if questions == "all":
@@ -330,4 +361,4 @@ if questions == "all":
     for none in ("Why.type", "Why.root_kind", "Why.description"):
         if "NoneType" not in seen[none] or "str" not in seen[none]:
             print(f"{none} was only {seen[none]}")
-print("seen:", *sorted({field.partition(".")[0] for field in seen}))
+tell_seen()

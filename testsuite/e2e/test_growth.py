@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from targets import GDB, attach_reason, skip_if
-from test_process import load
+from test_process import load, look
 from toolchains import ENVIRONMENT, RELEASES, Variant, variants
 
 NEWEST = Variant(RELEASES[-1], "cgo")
@@ -65,7 +65,7 @@ def running(farm):
         return Running(process)
 
     yield run
-    for program in ("touched", "labelled", "sampled"):
+    for program in ("touched", "labelled", "sampled", "sites"):
         farm.forget(program)
 
 
@@ -388,3 +388,97 @@ def test_running_threads_have_stacks(traced):
     assert grown["thread_stacks"] >= 1 << 20
     one.growth.add_stack_pointer(address)
     one.tick()
+
+
+# ------------------------------------------------------- what is in the pages
+
+
+def groups_of(one, program_pages=None, max_groups=100000):
+    """The groups of the pages, which add up to them."""
+    scan, _ = look(load(), one.process.pid, "report")
+    pages = program_pages or one.growth.pages()
+    answer = scan.growth_pages(pages, max_groups)
+    total = sum(p[1] - p[0] for p in struct.iter_unpack("<QQII", pages))
+    found = sum(group.bytes for group in answer.groups)
+    assert found + answer.rest_bytes + answer.gone_bytes == total
+    assert len(answer.groups) == min(answer.all_groups, max_groups)
+    assert [g.bytes for g in answer.groups] == sorted(
+        (g.bytes for g in answer.groups), reverse=True
+    )
+    return answer
+
+
+@variants("cgo", newest=("cgo-stripped",))
+def test_contents_of_pages(traced, variant):
+    """Each kind of memory by who holds it."""
+    one = traced(variant)
+    kinds = ("objects", "large", "goroutines", "blocks", "chunk", "lost",
+             "mapping", "file", "stack", "bss")  # fmt: skip
+    sizes = {}
+    for stack, kind in enumerate(kinds, 1):
+        answer = one.take(kind)
+        sizes[kind] = answer["bytes"]
+        if kind not in ("objects", "goroutines", "lost"):
+            start = int(answer["start"], 16)
+            one.growth.add_events(faults(start, answer["bytes"], stack))
+        one.tick()
+    answer = groups_of(one)
+    assert answer.gone_bytes < 64 << 10
+    found = {}
+    for g in answer.groups:
+        key = g.stack, g.class_name, g.holder
+        found[key] = found.get(key, 0) + g.bytes
+    kept = "main.kept"
+    if "stripped" in variant.flavour:
+        [kept] = {h for s, c, h in found if (s, c) == (2, "go_heap_live")}
+    started = [b for (_, c, h), b in found.items()
+               if c == "go_stacks" and h and "growStacks" in h]  # fmt: skip
+    assert found[2, "go_heap_live", kept] >= sizes["large"]
+    assert found[0, "go_heap_live", kept] >= sizes["objects"] - 64 * PAGE
+    assert sum(started) >= 100 * 100 * 128
+    assert found[0, "c_heap_leaked", "nobody"] >= sizes["large"]
+    held = {s: b for (s, c, h), b in found.items() if c == "c_heap_c" and h}
+    assert held[4] >= sizes["blocks"] - 2 * PAGE
+    assert held[5] >= sizes["chunk"]
+    assert found[8, "mapped_files", None] == sizes["file"]
+    assert found[9, "thread_stacks", None] >= sizes["stack"]
+    types = {g.type for g in answer.groups if g.class_name == "go_heap_live"}
+    assert "[]uint8" in types
+    few = groups_of(one, max_groups=3)
+    assert few.rest_bytes > 0 and few.all_groups >= 8
+
+
+def test_allocation_sites_of_pages(running):
+    """The program samples each allocation."""
+    one = running(Variant(RELEASES[-1], "default"), "sites", ("1",))
+    ranges = []
+    for line in Path(f"/proc/{one.process.pid}/maps").read_text().splitlines():
+        start, end = (int(x, 16) for x in line.split()[0].split("-"))
+        if end < 1 << 47:
+            ranges.append(struct.pack("<QQII", start, end, 7, 0))
+    answer = groups_of(one, b"".join(ranges))
+    sampled = [g for g in answer.groups if g.site]
+    assert {g.stack for g in answer.groups} == {7}
+    assert any(g.site.startswith("main.") for g in sampled)
+    assert {g.class_name for g in sampled} <= {
+        "go_heap_live",
+        "go_heap_garbage",
+    }
+    mine = [g for g in answer.groups if (g.type or "").startswith("main.")]
+    assert mine and all(g.site for g in mine)
+
+
+def test_what_cannot_be_pages(running):
+    one = running(NEWEST)
+    scan, _ = look(load(), one.process.pid, "report")
+    wrong = load().ArgumentError
+    with pytest.raises(wrong, match="no pages"):
+        scan.growth_pages(b"\0" * 23, 5)
+    twice = struct.pack("<QQII", PAGE, 2 * PAGE, 1, 0) * 2
+    with pytest.raises(wrong, match="not sorted"):
+        scan.growth_pages(twice, 5)
+    with pytest.raises(wrong, match="is made already"):
+        scan.trace_facts()
+    with pytest.raises(wrong, match="not yet made"):
+        one.scan.growth_pages(b"", 5)
+    assert list(scan.growth_pages(b"", 5).groups) == []

@@ -158,20 +158,24 @@ static bool is_whole(const struct world *w, int first, int count)
 /* The stack of the first fault behind order @p after in a window. */
 static uint32_t in_window(const struct world *w, int page, int count, int after)
 {
-	int first = page / count * count, found = -1;
+	int first = page / count * count, found = -1, nfaults = 0;
 
 	if (w->is_file[page] ? count != AROUND : !is_whole(w, first, count))
 		return 0;
 	for (int i = first; i < first + count; i++) {
 		int order = last_fault(w, i);
 
-		if (w->mapping[i] != w->mapping[page] || order <= after ||
-		    !stack_of(&w->events[order]))
+		if (w->mapping[i] != w->mapping[page] || order <= after)
+			continue;
+		nfaults++;
+		if (!stack_of(&w->events[order]))
 			continue;
 		if (found < 0 || order < found)
 			found = order;
 	}
-	return found < 0 ? 0 : stack_of(&w->events[found]);
+	return found < 0 || (!w->is_file[page] && nfaults > 1) ?
+		       0 :
+		       stack_of(&w->events[found]);
 }
 
 /* The owner of a page by events behind order @p after; OLD: none tells. */
@@ -211,7 +215,7 @@ static void tick_plainly(struct world *w, struct gr_flow *flow)
 			w->owner[i] = found == OLD ? 0 : found;
 			flow->new_bytes += 4096;
 			flow->unattributed_bytes += w->owner[i] ? 0 : 4096;
-		} else if (w->owner[i] == 0 && found != OLD) {
+		} else if (w->owner[i] == 0 && last_fault(w, i) >= 0) {
 			w->owner[i] = found; // the event has come late
 		}
 	}
@@ -301,7 +305,12 @@ TEST_F(large_pages)
 	set(w, 2 * HUGE, HUGE - 1, true); // not a whole one
 	happen(w, HUGE + 77, 0, 5, 0);
 	happen(w, 2 * HUGE + 77, 0, 6, 0);
+	set(w, 0, HUGE, true); // and another one, whose pages are small
+	happen(w, 3, 0, 7, 0);
+	happen(w, 100, 0, 8, 0);
 	tick(w);
+	assert_int_equal(w->owner[4], 7);
+	assert_int_equal(w->owner[20], 0);
 	assert_int_equal(w->owner[HUGE], 5);
 	assert_int_equal(w->owner[2 * HUGE - 1], 5);
 	assert_int_equal(w->owner[2 * HUGE], 0);

@@ -26,7 +26,7 @@ enum {
 
 static char table[BSS_BYTES];
 static void *blocks[NBLOCKS]; // C keeps them
-static void *chunk;
+static void *volatile chunk;
 static char *deepest;
 static pthread_barrier_t touched;
 
