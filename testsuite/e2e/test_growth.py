@@ -482,3 +482,23 @@ def test_what_cannot_be_pages(running):
     with pytest.raises(wrong, match="not yet made"):
         one.scan.growth_pages(b"", 5)
     assert list(scan.growth_pages(b"", 5).groups) == []
+
+
+def test_ticks_of_a_busy_process(farm):
+    """Whatever happens meanwhile, classes add up to the pages that were
+    found, and these to what came and went."""
+    skip_if(attach_reason())
+    process = farm.process("churn", Variant(RELEASES[-1], "default"))
+    one = Running(process)
+    growth = load().Growth(one.scan)
+    last = growth.tick()
+    for _ in range(50):
+        tick = growth.tick()
+        assert sum(row.bytes for row in tick.classes) == tick.total_bytes
+        flow = tick.new_bytes - tick.gone_bytes
+        assert tick.total_bytes - last.total_bytes == flow
+        assert tick.unattributed_bytes == tick.new_bytes
+        pages = struct.iter_unpack("<QQII", growth.pages())
+        assert sum(p[1] - p[0] for p in pages) == tick.tracked_bytes
+        last = tick
+    farm.forget("churn")
