@@ -20,17 +20,18 @@ static PyObject *growth_new(PyTypeObject *type, PyObject *args,
 			    PyObject *kwargs)
 {
 	PyObject *scan;
+	int from_empty = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!:Growth",
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|p:Growth",
 					 gr_py_growth_names, gr_py_scan_type,
-					 &scan))
+					 &scan, &from_empty))
 		return NULL;
 	_cleanup_py_ PyObject *obj = gr_py_type_alloc(type);
 	if (!obj)
 		return NULL;
 	cast(obj)->scan = (struct gr_py_scan *)Py_NewRef(scan);
-	struct gr_error *err =
-		gr_growth_create(cast(obj)->scan->scan, &cast(obj)->growth);
+	struct gr_error *err = gr_growth_create(cast(obj)->scan->scan,
+						from_empty, &cast(obj)->growth);
 	return err ? gr_py_raise(err) : steal_ptr(obj);
 }
 

@@ -1275,6 +1275,8 @@ class GrowthGroup(NamedTuple):  # gr_growth_group
     """The id of the stack that touched the pages; 0: none is known."""
     class_name: str  # class
     """A class of Rss."""
+    class_text: str
+    """What that class is."""
     type: _Text | None
     """The type of objects and of blocks; None: not known."""
     site: _Text | None
@@ -2380,7 +2382,9 @@ class Growth:
     that has made it resident. The scan is prepared with the extent "residency"
     and not finished; it is not used for anything else while a method runs."""
 
-    def __new__(cls, scan: Scan) -> Growth: ...
+    def __new__(cls, scan: Scan, from_empty: bool = False) -> Growth:
+        """from_empty: the program has just begun, so the pages of the first
+        tick are new, too."""
     def tick(self) -> GrowthTick:
         """Read the process without stopping it. Pages of the first tick are
         old; those that come later have the stacks of the events."""

@@ -30,27 +30,26 @@ struct sums {
 	bool is_short_of_memory;
 };
 
-/* The name of a class, or its text. Without a mark, no object is known to be
- * live. */
-static const char *name_of(enum gr_rss_class class, bool is_text)
+/* Without a mark, no object is known to be live. */
+static const char *name_of(enum gr_rss_class class)
 {
-	static const char *const names[][2] = {
-#define X(id, name, text) [GR_RSS_##id] = { name, text },
-		GR_RSS_CLASSES(X)
-#undef X
-	};
-
-	if (class == GR_RSS_LIVE)
-		return is_text ? "Go heap: spans in use" : "go_heap";
-	return names[class][is_text];
+	return class == GR_RSS_LIVE ? "go_heap" : gr_rss_class_name(class);
 }
 
-struct gr_error *gr_growth_create(struct gr_scan *scan, struct gr_growth **ret)
+static const char *text_of(enum gr_rss_class class)
+{
+	return class == GR_RSS_LIVE ? "Go heap: spans in use" :
+				      gr_rss_class_text(class);
+}
+
+struct gr_error *gr_growth_create(struct gr_scan *scan, bool from_empty,
+				  struct gr_growth **ret)
 {
 	*ret = calloc(1, sizeof(**ret));
 	if (!*ret)
 		return &gr_enomem;
 	(*ret)->scan = scan;
+	(*ret)->owners.has_begun = from_empty;
 	return NULL;
 }
 
@@ -102,8 +101,8 @@ static void add_to_stack(struct sums *sums, uint32_t stack,
 		if (!gr_keys_add(&sums->index_of, stack, class, i) ||
 		    !gr_growth_stack_vector_append(
 			    &sums->stacks,
-			    (struct gr_growth_stack){
-				    stack, name_of(class, false), 0 })) {
+			    (struct gr_growth_stack){ stack, name_of(class),
+						      0 })) {
 			sums->is_short_of_memory = true;
 			return;
 		}
@@ -178,8 +177,7 @@ static void fill(const struct sums *sums, const struct gr_residency *residency,
 		tick->total_bytes += sums->bytes[i];
 		if (sums->bytes[i])
 			tick->rows[tick->nrows++] =
-				(struct gr_rss_row){ name_of(i, false),
-						     name_of(i, true),
+				(struct gr_rss_row){ name_of(i), text_of(i),
 						     sums->bytes[i] };
 	}
 	tick->rss_bytes = residency->rss_bytes;

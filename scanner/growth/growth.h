@@ -40,8 +40,13 @@ struct gr_growth_stack {
 };
 GR_VECTOR(gr_growth_stack_vector, struct gr_growth_stack);
 
-/** Make it for a scan of a process that runs, which outlives it. */
-struct gr_error *gr_growth_create(struct gr_scan *scan,
+/**
+ * Make it for a scan of a process that runs, which outlives it.
+ *
+ * @param from_empty The program has just begun: the pages of the first tick are
+ *	new, and may have events. Else they are old.
+ */
+struct gr_error *gr_growth_create(struct gr_scan *scan, bool from_empty,
 				  struct gr_growth **ret) GR_MUST_CHECK;
 void gr_growth_destroy(struct gr_growth *growth);
 

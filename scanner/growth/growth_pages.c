@@ -76,17 +76,6 @@ static void looker_deinit(struct looker *l)
 
 // -------------------------------------------------------------------- groups
 
-static const char *class_name(enum gr_rss_class class)
-{
-	static const char *const names[] = {
-#define X(id, name, text) [GR_RSS_##id] = name,
-		GR_RSS_CLASSES(X)
-#undef X
-	};
-
-	return names[class];
-}
-
 /* The innermost call of a stack that the runtime has kept. */
 static const char *site_name(const struct looker *l, uint32_t site)
 {
@@ -128,7 +117,8 @@ static struct gr_error *add_group(struct looker *l, uint32_t stack,
 	struct gr_program *program = l->answers->stop->program;
 	struct gr_growth_group group = {
 		.stack = stack,
-		.class = class_name(facts->class),
+		.class = gr_rss_class_name(facts->class),
+		.class_text = gr_rss_class_text(facts->class),
 		.site = site_name(l, facts->site),
 		.holder = holder_name(l, facts),
 	};

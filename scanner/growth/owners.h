@@ -35,7 +35,8 @@ struct gr_flow {
 };
 
 /** The pages of the last tick, and the owners of those that are new since the
- * first one. Zero-initialised, there was no tick. */
+ * first one. Zero-initialised, there was no tick. With has_begun alone, there
+ * was one without pages. */
 struct gr_owners {
 	bool has_begun;
 	struct gr_page_ranges before;

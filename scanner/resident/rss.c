@@ -10,6 +10,28 @@
 #include "scan/mark.h"
 #include "scan/residency.h"
 
+const char *gr_rss_class_name(enum gr_rss_class class)
+{
+	static const char *const names[] = {
+#define X(id, name, text) [GR_RSS_##id] = name,
+		GR_RSS_CLASSES(X)
+#undef X
+	};
+
+	return names[class];
+}
+
+const char *gr_rss_class_text(enum gr_rss_class class)
+{
+	static const char *const texts[] = {
+#define X(id, name, text) [GR_RSS_##id] = text,
+		GR_RSS_CLASSES(X)
+#undef X
+	};
+
+	return texts[class];
+}
+
 /** The sums, as they grow. */
 struct sums {
 	uint64_t bytes[GR_NRSS_CLASSES];
@@ -56,15 +78,10 @@ static struct gr_error *count_garbage(const struct gr_pieces *p,
 static void fill_rows(const struct sums *sums, enum gr_residency_kind kind,
 		      struct gr_rss *rss)
 {
-	static const char *const texts[][2] = {
-#define X(id, name, text) { name, text },
-		GR_RSS_CLASSES(X)
-#undef X
-	};
-
 	rss->residency = gr_residency_name(kind);
 	for (size_t i = 0; i < GR_NRSS_CLASSES; i++)
-		rss->rows[i] = (struct gr_rss_row){ texts[i][0], texts[i][1],
+		rss->rows[i] = (struct gr_rss_row){ gr_rss_class_name(i),
+						    gr_rss_class_text(i),
 						    sums->bytes[i] };
 }
 

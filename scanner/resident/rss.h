@@ -55,6 +55,10 @@ enum gr_rss_class {
 		GR_NRSS_CLASSES,
 };
 
+/** The name and the text of a class; static. */
+const char *gr_rss_class_name(enum gr_rss_class class);
+const char *gr_rss_class_text(enum gr_rss_class class);
+
 /** A class and its resident bytes. Texts are static. */
 struct gr_rss_row {
 	const char *name, *text;
