@@ -16,7 +16,7 @@ GENERATED = {
     "scanner/goruntime/layout/known_layout_rows.c",
 }
 # Programs for the kernel: no compiler of ours makes an object of them.
-FOR_THE_KERNEL = ".bpf.c"
+FOR_THE_KERNEL = (".bpf.c", ".bpf.h")
 TOP = Path(os.environ.get("GOREF_SRC_DIR", Path(__file__).parent.parent))
 
 

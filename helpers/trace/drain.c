@@ -140,7 +140,7 @@ static void take_repeat(struct gr_drain *d, const struct gr_event_head *head)
 /** Is the event as long as it says? The ring is ours, but so is the check. */
 static bool is_whole(const struct gr_event *e, size_t bytes)
 {
-	const size_t most = GR_EVENT_CHUNK_MAX + GR_EVENT_STEP;
+	const size_t most = GR_EVENT_CHUNK_MAX;
 
 	return bytes >= offsetof(struct gr_event, data) &&
 	       e->bytes[0] <= most && e->bytes[1] <= most &&

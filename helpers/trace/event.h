@@ -11,7 +11,8 @@
 enum {
 	GR_EVENT_REGS = 17,	    /**< by DWARF number; the last is rip */
 	GR_EVENT_CHUNK_MAX = 32768, /**< bytes of one copied stack */
-	GR_EVENT_STEP = 1024,	    /**< bytes copied at once */
+	GR_EVENT_PAGE = 4096,
+	GR_EVENT_PART = 512,	    /**< bytes of a g or m that are looked at */
 	GR_EVENT_SLOTS = 16384,	    /**< threads whose last event is known */
 	GR_EVENT_REPEATS = 63,	    /**< events for one copy of a stack */
 	GR_EVENT_AHEAD_MAX = 65536, /**< bytes from one repeat to the next */
@@ -52,7 +53,11 @@ struct gr_event {
 	__u64 goid, labels, time_ns;
 	__u64 start[2]; /**< of the chunks, of which the first is from rsp */
 	__u32 bytes[2];
-	__u8 data[2 * GR_EVENT_CHUNK_MAX + GR_EVENT_STEP];
+	__u8 data[2 * GR_EVENT_CHUNK_MAX + GR_EVENT_PAGE];
+	/** For the programs alone; the ring has what is before it. */
+	__u8 g[GR_EVENT_PART], m[GR_EVENT_PART];
+	__u64 next;
+	__u32 done;
 };
 
 /** Offsets in the runtime's structs g and m. */
@@ -73,6 +78,7 @@ struct gr_event_config {
 	__u32 pointer_register, size_register; /**< of a sample, by DWARF */
 	__u64 budget_ppm; /**< time for events, of one processor; 0: no limit */
 	__u64 bank_ns;	  /**< budget that may be saved up */
+	__u64 ring_bytes;
 	__u64 fault_ns, trap_ns; /**< what a probe costs beside its program */
 };
 

@@ -106,7 +106,7 @@ static enum gr_input_kind take_tls_g(struct gr_request *req, struct gr_words *w)
 static enum gr_input_kind take_offset(struct gr_request *req,
 				      struct gr_words *w)
 {
-	uint32_t bytes = (uint32_t)number(w, 2, 0, UINT16_MAX);
+	uint32_t bytes = (uint32_t)number(w, 2, 0, GR_EVENT_PART - 8);
 	size_t i = 0;
 
 	while (w->count == 3 && i < GR_ARRAY_SIZE(offset_rows) &&

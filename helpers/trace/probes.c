@@ -23,7 +23,7 @@ enum {
 	RING_LEAST_BYTES = 1 << 20,
 	RING_SHARE = 32, // of the free memory
 	BANK_MS = 1000,	 // of the budget
-	FAULT_NS = 50,	 // of a tracepoint beside its program
+	FAULT_NS = 300,	 // of a tracepoint beside its program, as measured
 	TRAP_NS = 500,	 // of a probe in the code of the process
 };
 
@@ -197,6 +197,7 @@ void gr_probes_configure(struct gr_probes *p, const struct gr_request *req)
 	c->size_register = req->size_register;
 	c->budget_ppm = req->budget_ppm;
 	c->bank_ns = req->budget_ppm * BANK_MS;
+	c->ring_bytes = p->ring_bytes;
 	c->fault_ns = FAULT_NS;
 	c->trap_ns = TRAP_NS;
 }

@@ -4,53 +4,18 @@
  * its mappings, and the samples of its Go runtime, each with the registers and
  * the top of the stack. What they write is in event.h.
  */
-#include <asm/ptrace.h>
 #include <asm/unistd.h>
-#include <linux/bpf.h>
-#include <stdbool.h>
-#include <stddef.h>
 
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-
-#include "helpers/trace/event.h"
+#include "helpers/trace/copy.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-#define RELOCATED __attribute__((preserve_access_index))
-#define NOINLINE static __attribute__((__noinline__))
-#define INLINE static __attribute__((__always_inline__))
-
-/* Read what was just written. The verifier then knows nothing of the value, and
- * does not look at what follows again for each way to it. */
-#define FORGET(variable) (*(volatile __typeof__(variable) *)&(variable))
-
-/* Parts of the kernel's structs, found by its BTF. */
-struct thread_struct {
-	unsigned long fsbase;
-} RELOCATED;
-struct mm_struct {
-	unsigned long brk;
-} RELOCATED;
-struct task_struct {
-	struct thread_struct thread;
-} RELOCATED;
-struct vm_unmapped_area_info {
-	unsigned long length;
-} RELOCATED;
-
 enum {
-	PAGE = 4096,
-	RED_ZONE = 128,
-	EMPTY_PAGES = 18, /* that are looked at, where a stack begins */
-	HASHED_WORDS = 32,
-	STEPS = GR_EVENT_CHUNK_MAX / GR_EVENT_STEP,
 	MEASURE_EACH = 64, /* of the cheap events */
 	REFILL_NS = 1000000,
 	FULL_EACH = 16,	 /* of the events in debt */
 	REMAP_FIXED = 2, /* MREMAP_FIXED */
 };
-static const __u64 user_end = 1ULL << 47;
 
 /* The last event of a thread with its stack. */
 struct slot {
@@ -82,18 +47,9 @@ struct {
 	__type(value, struct gr_event_counts);
 } counts SEC(".maps");
 
-struct gr_event_config config = { 0 };
 __u64 refilled_ns = 0; /* when the account was last filled */
 __s64 account_ns = 0;
 __u64 cheap_ns = 200; /* of a repeat or brief event, as measured */
-
-/* The state that the functions of one event share. */
-struct moment {
-	struct pt_regs *regs; /* of user mode */
-	struct gr_event_counts *counts;
-	__u64 began_ns, address, bytes, probe_ns;
-	__u32 tid, flags;
-};
 
 // ----------------------------------------------------------------- the budget
 
@@ -138,6 +94,13 @@ INLINE long put(struct moment *m, void *event, __u64 bytes)
 	return err;
 }
 
+/* Is little room left for stacks? Then it is kept for events without them. */
+INLINE bool is_ring_filling(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
+	       config.ring_bytes / 4 * 3;
+}
+
 INLINE void put_head(struct moment *m, enum gr_event_kind kind, __u64 ref)
 {
 	struct gr_event_head head = {
@@ -151,121 +114,6 @@ INLINE void put_head(struct moment *m, enum gr_event_kind kind, __u64 ref)
 
 	put(m, &head, sizeof(head));
 	charge_cheap(m);
-}
-
-// ----------------------------------------------------------------- the stacks
-
-INLINE __u64 user_word(__u64 addr)
-{
-	__u64 ret = 0;
-
-	bpf_probe_read_user(&ret, sizeof(ret), (void *)addr);
-	return ret;
-}
-
-/*
- * Copy the stack from @p from, to @p to if this is known, to @p at in the data.
- * The steps end at multiples of their size, so that none fails for the sake of
- * bytes that are not asked for. Return the number of bytes.
- */
-INLINE __u32 copy_stack(struct moment *m, struct gr_event *e, __u32 at,
-			__u64 from, __u64 to)
-{
-	__u32 done = 0;
-
-	for (int i = 0; i < STEPS; i++) {
-		__u32 where = at + done;
-		__u32 step =
-			GR_EVENT_STEP - ((from + done) & (GR_EVENT_STEP - 1));
-		if (where > 2 * GR_EVENT_CHUNK_MAX || from + done >= to ||
-		    step > GR_EVENT_STEP)
-			break;
-		if (bpf_probe_read_user(&e->data[where], step,
-					(void *)(from + done))) {
-			m->counts->own_faults += m->flags & GR_EVENT_IN_KERNEL;
-			break;
-		}
-		done += step;
-	}
-	return done;
-}
-
-/*
- * Where the copy of a stack begins: below rsp lies what a function has popped
- * before it returned. A stack that grows may have no page there yet.
- */
-INLINE __u64 first_readable(struct moment *m, __u64 rsp)
-{
-	__u64 at = rsp - RED_ZONE, word;
-
-	for (int i = 0; i < EMPTY_PAGES; i++) {
-		if (!bpf_probe_read_user(&word, sizeof(word), (void *)at))
-			break;
-		m->counts->own_faults += m->flags & GR_EVENT_IN_KERNEL;
-		at = at < rsp ? rsp : (at & ~(__u64)(PAGE - 1)) + PAGE;
-	}
-	return at;
-}
-
-INLINE __u64 fs_base(void)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-
-	return BPF_CORE_READ(task, thread.fsbase);
-}
-
-/* Where the stacks end: that of the thread, and that of its goroutine. */
-struct ends {
-	__u64 thread, goroutine;
-};
-
-/* Fill the goroutine's part: where it goes on if the thread is on g0. */
-INLINE void add_goroutine(struct gr_event *e, struct ends *ends)
-{
-	const struct gr_event_offsets *o = &config.offsets;
-	__u64 rsp = e->regs[7], g = 0;
-
-	if (config.tls_g)
-		g = user_word(fs_base() + config.tls_g);
-	else if (e->head.flags & GR_EVENT_SAMPLE)
-		g = e->regs[14];
-	if (!g || !config.has_offsets)
-		return;
-	__u64 m = user_word(g + o->g_m);
-	__u64 curg = m ? user_word(m + o->m_curg) : 0;
-	__u64 end = user_word(g + o->g_stack_hi);
-	if (rsp >= user_word(g + o->g_stack_lo) && rsp < end)
-		ends->thread = end;
-	if (curg && curg != g && g == user_word(m + o->m_g0)) {
-		e->resume_pc = user_word(curg + o->g_sched_pc);
-		e->resume_sp = user_word(curg + o->g_sched_sp);
-		e->resume_bp = user_word(curg + o->g_sched_bp);
-		ends->goroutine = user_word(curg + o->g_stack_hi);
-	}
-	if (curg && (e->head.flags & GR_EVENT_SAMPLE)) {
-		e->goid = o->g_goid ? user_word(curg + o->g_goid) : 0;
-		e->labels = o->g_labels ? user_word(curg + o->g_labels) : 0;
-	}
-}
-
-INLINE void set_registers(__u64 *to, const struct pt_regs *r)
-{
-	to[0] = r->rax, to[1] = r->rdx, to[2] = r->rcx, to[3] = r->rbx;
-	to[4] = r->rsi, to[5] = r->rdi, to[6] = r->rbp, to[7] = r->rsp;
-	to[8] = r->r8, to[9] = r->r9, to[10] = r->r10, to[11] = r->r11;
-	to[12] = r->r12, to[13] = r->r13, to[14] = r->r14, to[15] = r->r15;
-	to[16] = r->rip;
-}
-
-INLINE __u64 hash_of_top(struct gr_event *e, __u64 rsp)
-{
-	__u64 *words = (__u64 *)e->data, hash = 0;
-
-	if (bpf_probe_read_user(words, HASHED_WORDS * 8, (void *)rsp))
-		return 0;
-	for (int i = 0; i < HASHED_WORDS; i++)
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 32;
 }
 
 // ----------------------------------------------------------------- the events
@@ -284,20 +132,40 @@ INLINE struct slot *slot_of(__u32 tid)
 	return bpf_map_lookup_elem(&slots, &index);
 }
 
-/* The same call of the same thread goes on through its memory. */
-INLINE bool is_repeat(const struct moment *m, const struct slot *s, __u64 hash)
+/* May it be the same call of the same thread that goes on through its memory? */
+INLINE bool may_repeat(const struct moment *m, const struct slot *s)
 {
-	return s->tid == m->tid && s->left && s->rip == m->regs->rip &&
-	       s->rsp == m->regs->rsp && s->rbp == m->regs->rbp &&
-	       s->hash == hash && m->address > s->address &&
+	return m->flags <= GR_EVENT_IN_KERNEL && s->tid == m->tid && s->left &&
+	       s->rip == m->regs->ip && s->rsp == m->regs->sp &&
+	       s->rbp == m->regs->bp && m->address > s->address &&
 	       m->address - s->address <= GR_EVENT_AHEAD_MAX;
 }
 
-INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s,
-		     __u64 hash)
+INLINE bool is_repeat(struct moment *m, struct gr_event *e,
+		      const struct slot *s)
 {
-	struct ends ends = { user_end, 0 };
+	return may_repeat(m, s) &&
+	       read_user(m, e->data, HASHED_BYTES, m->regs->sp) &&
+	       hash_of((__u64 *)e->data) == s->hash;
+}
 
+/* Keep what a repeat of this event would have in common with it. */
+INLINE void keep(struct moment *m, struct gr_event *e, struct slot *s)
+{
+	bool is_whole = e->start[0] == m->regs->sp - RED_ZONE &&
+			e->bytes[0] >= RED_ZONE + HASHED_BYTES;
+
+	s->tid = m->tid;
+	s->rip = m->regs->ip;
+	s->rsp = m->regs->sp;
+	s->rbp = m->regs->bp;
+	s->hash = hash_of((__u64 *)&e->data[RED_ZONE]);
+	s->address = m->address;
+	s->left = is_whole ? GR_EVENT_REPEATS : 0;
+}
+
+INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s)
+{
 	e->head.kind = GR_EVENT_FULL;
 	e->head.flags = m->flags;
 	e->head.tid = m->tid;
@@ -306,32 +174,13 @@ INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s,
 	e->head.ref = (__u64)m->tid << 32 | (__u32)(s->ref + 1);
 	e->resume_pc = e->resume_sp = e->resume_bp = e->goid = e->labels = 0;
 	e->time_ns = m->began_ns;
-	set_registers(e->regs, m->regs);
-	add_goroutine(e, &ends);
-	e->start[0] = first_readable(m, e->regs[7]);
-	e->start[1] = e->resume_sp;
-	e->bytes[0] = copy_stack(m, e, 0, FORGET(e->start[0]), ends.thread);
-	__u32 bytes = FORGET(e->bytes[0]);
-	if (bytes > GR_EVENT_CHUNK_MAX)
-		return;
-	if (!bytes)
-		m->counts->no_stack++;
-	e->bytes[1] = copy_stack(m, e, bytes, e->start[1], ends.goroutine);
-	bytes += FORGET(e->bytes[1]);
+	__u32 bytes = copy_thread(m, e);
 	if (bytes > 2 * GR_EVENT_CHUNK_MAX)
 		return;
-	bytes += offsetof(struct gr_event, data);
 	s->left = 0;
 	s->ref = e->head.ref;
-	if (!put(m, e, bytes)) {
-		s->tid = m->tid;
-		s->rip = m->regs->rip;
-		s->rsp = m->regs->rsp;
-		s->rbp = m->regs->rbp;
-		s->hash = hash;
-		s->address = m->address;
-		s->left = GR_EVENT_REPEATS;
-	}
+	if (!put(m, e, offsetof(struct gr_event, data) + bytes))
+		keep(m, e, s);
 	charge(m, bpf_ktime_get_ns() - m->began_ns + m->probe_ns);
 }
 
@@ -348,26 +197,27 @@ NOINLINE void put_event(struct moment *m)
 		return;
 	m->counts->events++;
 	bool is_limited = config.budget_ppm != 0;
+	m->began_ns = bpf_ktime_get_ns();
+	if (is_limited)
+		refill(m->began_ns);
 	if (is_limited && account_ns < -(__s64)config.bank_ns) {
 		m->counts->over_budget++;
+		m->counts->ns += m->probe_ns; // but no debt: nothing helps
 		return;
 	}
-	__u64 hash = 0;
-	if (m->flags <= GR_EVENT_IN_KERNEL) {
-		hash = hash_of_top(e, m->regs->rsp);
-		if (is_repeat(m, s, hash)) {
-			s->left--;
-			s->address = m->address;
-			put_head(m, GR_EVENT_REPEAT, s->ref);
-			return;
-		}
+	if (is_repeat(m, e, s)) {
+		s->left--;
+		s->address = m->address;
+		put_head(m, GR_EVENT_REPEAT, s->ref);
+		return;
 	}
-	if (is_limited && account_ns < 0 && m->counts->events % FULL_EACH) {
+	if (is_ring_filling() ||
+	    (is_limited && account_ns < 0 && m->counts->events % FULL_EACH)) {
 		m->flags |= GR_EVENT_NO_STACK;
 		put_head(m, GR_EVENT_BRIEF, 0);
 		return;
 	}
-	put_full(m, e, s, hash);
+	put_full(m, e, s);
 }
 
 /*
@@ -375,7 +225,7 @@ NOINLINE void put_event(struct moment *m)
  * copies memory may itself fault: such a fault, which maps no page, is left
  * out. end_moment() has to follow.
  */
-INLINE bool begin_moment(struct moment *m, struct pt_regs *regs)
+INLINE bool begin_moment(struct moment *m)
 {
 	struct bpf_pidns_info id = { 0 };
 	__u32 zero = 0;
@@ -394,17 +244,11 @@ INLINE bool begin_moment(struct moment *m, struct pt_regs *regs)
 	}
 	m->counts->is_busy = id.pid;
 	m->tid = id.pid;
-	m->regs = regs;
+	m->regs = (void *)bpf_task_pt_regs(bpf_get_current_task_btf());
 	m->flags = 0;
 	m->address = m->bytes = 0;
 	m->probe_ns = config.fault_ns;
-	m->began_ns = bpf_ktime_get_ns();
-	if (config.budget_ppm)
-		refill(m->began_ns);
-	if (bpf_probe_read_kernel(
-		    regs, sizeof(*regs),
-		    (void *)bpf_task_pt_regs(bpf_get_current_task_btf())))
-		regs->rip = regs->rsp = 0;
+	m->began_ns = 0;
 	return true;
 }
 
@@ -417,10 +261,9 @@ INLINE void end_moment(struct moment *m)
 
 INLINE int on_fault(__u64 address, __u32 flags)
 {
-	struct pt_regs regs;
 	struct moment m;
 
-	if (address >= user_end || !begin_moment(&m, &regs))
+	if (address >= user_end || !begin_moment(&m))
 		return 0;
 	m.address = address & ~(__u64)(PAGE - 1);
 	m.bytes = PAGE;
@@ -473,15 +316,14 @@ int unmapped_area(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct vm_unmapped_area_info *info = (void *)ctx->args[1];
 	__u64 from = ctx->args[0], bytes;
-	struct pt_regs regs;
 	struct moment m;
 
-	if (from >= user_end || !begin_moment(&m, &regs))
+	if (from >= user_end || !begin_moment(&m))
 		return 0;
 	bytes = BPF_CORE_READ(info, length);
-	__u64 asked = up_to_page(regs.rsi);
+	__u64 asked = up_to_page(m.regs->si);
 	__u64 more = bytes - asked;
-	if (regs.orig_rax == __NR_mmap && more && bytes > asked &&
+	if (m.regs->orig_ax == __NR_mmap && more && bytes > asked &&
 	    !(more & (more - 1))) {
 		__u64 skipped = -from & (more - 1);
 		from += skipped ? skipped : more;
@@ -498,11 +340,11 @@ int unmapped_area(struct bpf_raw_tracepoint_args *ctx)
 INLINE void put_break(struct moment *m, struct mm_struct *mm)
 {
 	__u64 now = up_to_page(BPF_CORE_READ(mm, brk));
-	__u64 then = up_to_page(m->regs->rdi);
+	__u64 then = up_to_page(m->regs->di);
 
 	if (then > now)
 		put_range(m, GR_EVENT_MAPPED, now, then);
-	else if (m->regs->rdi)
+	else if (m->regs->di)
 		put_range(m, GR_EVENT_GIVEN_BACK, then, now);
 }
 
@@ -513,18 +355,17 @@ int lock_acquired(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct mm_struct *mm = (void *)ctx->args[0];
 	bool is_write = ctx->args[1] & 1;
-	struct pt_regs regs;
 	struct moment m;
 
-	if (!begin_moment(&m, &regs))
+	if (!begin_moment(&m))
 		return 0;
 	struct slot *s = slot_of(m.tid);
 	if (s && is_write)
 		s->last_unmapped = 0;
-	__u64 end = regs.rdi + up_to_page(regs.rsi);
-	if (is_write && regs.orig_rax == __NR_munmap)
-		put_range(&m, GR_EVENT_GIVEN_BACK, regs.rdi, end);
-	else if (is_write && regs.orig_rax == __NR_brk)
+	__u64 end = m.regs->di + up_to_page(m.regs->si);
+	if (is_write && m.regs->orig_ax == __NR_munmap)
+		put_range(&m, GR_EVENT_GIVEN_BACK, m.regs->di, end);
+	else if (is_write && m.regs->orig_ax == __NR_brk)
 		put_break(&m, mm);
 	end_moment(&m);
 	return 0;
@@ -532,8 +373,8 @@ int lock_acquired(struct bpf_raw_tracepoint_args *ctx)
 
 INLINE void put_remap(struct moment *m, bool is_moved)
 {
-	__u64 old = m->regs->rdi, old_end = old + up_to_page(m->regs->rsi);
-	__u64 bytes = up_to_page(m->regs->rdx);
+	__u64 old = m->regs->di, old_end = old + up_to_page(m->regs->si);
+	__u64 bytes = up_to_page(m->regs->dx);
 
 	if (m->regs->r10 & REMAP_FIXED) {
 		is_moved = true;
@@ -553,17 +394,16 @@ SEC("raw_tp/mmap_lock_released")
 int lock_released(struct bpf_raw_tracepoint_args *ctx)
 {
 	bool is_write = ctx->args[1] & 1;
-	struct pt_regs regs;
 	struct moment m;
 
-	if (!is_write || !begin_moment(&m, &regs))
+	if (!is_write || !begin_moment(&m))
 		return 0;
 	struct slot *s = slot_of(m.tid);
 	bool was_found = s && s->last_unmapped;
-	__u64 end = regs.rdi + up_to_page(regs.rsi);
-	if (regs.orig_rax == __NR_mmap && regs.rdi && !was_found)
-		put_range(&m, GR_EVENT_MAPPED, regs.rdi, end);
-	else if (regs.orig_rax == __NR_mremap)
+	__u64 end = m.regs->di + up_to_page(m.regs->si);
+	if (m.regs->orig_ax == __NR_mmap && m.regs->di && !was_found)
+		put_range(&m, GR_EVENT_MAPPED, m.regs->di, end);
+	else if (m.regs->orig_ax == __NR_mremap)
 		put_remap(&m, was_found);
 	end_moment(&m);
 	return 0;
@@ -574,14 +414,13 @@ int lock_released(struct bpf_raw_tracepoint_args *ctx)
 SEC("uprobe")
 int sample(void *ctx)
 {
-	struct pt_regs regs;
 	struct moment m;
 
-	if (!begin_moment(&m, &regs))
+	if (!begin_moment(&m))
 		return 0;
 	struct gr_event *e = own_scratch();
 	if (e) {
-		set_registers(e->regs, &regs);
+		set_registers(e->regs, m.regs);
 		m.address = e->regs[config.pointer_register & 15];
 		m.bytes = e->regs[config.size_register & 15];
 		m.flags = GR_EVENT_SAMPLE;
@@ -607,10 +446,9 @@ int test_filter(void *ctx)
 SEC("raw_tp/sched_process_exec")
 int began_program(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct pt_regs regs;
 	struct moment m;
 
-	if (!begin_moment(&m, &regs))
+	if (!begin_moment(&m))
 		return 0;
 	put_head(&m, GR_EVENT_EXEC, 0);
 	end_moment(&m);

@@ -175,7 +175,7 @@ def is_loaded(number):
 
 
 def wait_for_end(pid):
-    """Of a process that need not be our child."""
+    """Wait for a process that need not be our child."""
     try:
         fd = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -245,7 +245,7 @@ def test_lines_that_it_does_not_understand(toucher, line):
 
 
 def test_without_rights(permitted):
-    """Of a user who owns the process, but has no capabilities."""
+    """A user owns the process, but has no capabilities."""
     if os.geteuid():
         pytest.skip("only root can give its rights away")
     nobody = {"user": 65534, "group": 65534, "extra_groups": []}

@@ -116,7 +116,7 @@ class Sample(NamedTuple):
 
 
 class Answer:
-    """What the helper says until a line."""
+    """All that the helper says until a line."""
 
     def __init__(self):
         self.events, self.samples, self.lines = [], [], []

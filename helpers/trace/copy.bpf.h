@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/**
+ * copy: how the BPF programs copy registers and stacks. A read of user memory
+ * costs about 100 ns, whatever its size: few large ones are made.
+ */
+#ifndef GR_TRACE_COPY_BPF_H
+#define GR_TRACE_COPY_BPF_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "helpers/trace/event.h"
+
+#define RELOCATED __attribute__((preserve_access_index))
+#define NOINLINE static __attribute__((__noinline__))
+#define INLINE static __attribute__((__always_inline__))
+
+/* Read what was just written. The verifier then knows nothing of the value, and
+ * does not look at what follows again for each way to it. */
+#define FORGET(variable) (*(volatile __typeof__(variable) *)&(variable))
+
+/* Parts of the kernel's structs, found by its BTF. */
+struct thread_struct {
+	unsigned long fsbase;
+} RELOCATED;
+struct mm_struct {
+	unsigned long brk, start_stack;
+} RELOCATED;
+struct task_struct {
+	struct thread_struct thread;
+	struct mm_struct *mm;
+} RELOCATED;
+struct vm_unmapped_area_info {
+	unsigned long length;
+} RELOCATED;
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
+	unsigned long ax, cx, dx, si, di, orig_ax, ip, sp;
+} RELOCATED;
+
+enum {
+	PAGE = 4096,
+	RED_ZONE = 128,
+	EMPTY_PAGES = 18, /* that are looked at, where a stack begins */
+	STEPS = GR_EVENT_CHUNK_MAX / PAGE + 1,
+	HASHED_WORDS = 32,
+	HASHED_BYTES = 8 * HASHED_WORDS,
+};
+static const __u64 user_end = 1ULL << 47;
+
+/* The state that the functions of one event share. */
+struct moment {
+	struct pt_regs *regs; /* of user mode */
+	struct gr_event_counts *counts;
+	__u64 began_ns, address, bytes, probe_ns;
+	__u32 tid, flags;
+};
+
+/* Where the stacks end: that of the thread, and that of its goroutine. */
+struct ends {
+	__u64 thread, goroutine;
+};
+
+struct gr_event_config config = { 0 };
+
+INLINE bool read_user(struct moment *m, void *to, __u32 bytes, __u64 from)
+{
+	if (!bpf_probe_read_user(to, bytes, (void *)from))
+		return true;
+	m->counts->own_faults += m->flags & GR_EVENT_IN_KERNEL;
+	return false;
+}
+
+/*
+ * Copy the stack from @p *from to @p to, to @p at in the data, page by page. If
+ * nothing is there, as where a stack is about to grow, it is from the first page
+ * that is there. Return the number of bytes.
+ */
+INLINE __u32 copy_stack(struct moment *m, struct gr_event *e, __u32 at,
+			__u64 *from, __u64 to)
+{
+	e->next = *from;
+	e->done = 0;
+	for (int i = 0; i < STEPS + EMPTY_PAGES; i++) {
+		__u64 next = FORGET(e->next);
+		__u32 done = FORGET(e->done), where = at + done;
+		__u64 step = PAGE - (next & (PAGE - 1));
+		if (next >= to || done > GR_EVENT_CHUNK_MAX - PAGE)
+			break;
+		if (step > to - next)
+			step = to - next;
+		if (where > 2 * GR_EVENT_CHUNK_MAX || step > PAGE || !step)
+			break;
+		e->next = next + step;
+		if (read_user(m, &e->data[where], step, next))
+			e->done = done + step;
+		else if (done)
+			break;
+		else
+			*from = next + step;
+	}
+	return FORGET(e->done);
+}
+
+INLINE __u64 word_at(const __u8 *data, __u32 offset)
+{
+	return *(__u64 *)&data[offset & (GR_EVENT_PART - 8)];
+}
+
+/* Fill the goroutine's part: where it goes on if the thread is on g0. */
+INLINE void add_goroutine(struct moment *m, struct gr_event *e,
+			  struct ends *ends)
+{
+	const struct gr_event_offsets *o = &config.offsets;
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u64 rsp = e->regs[7], g = 0;
+
+	if (config.tls_g)
+		read_user(m, &g, sizeof(g), task->thread.fsbase + config.tls_g);
+	else if (m->flags & GR_EVENT_SAMPLE)
+		g = e->regs[14];
+	if (!g || !config.has_offsets || !read_user(m, e->g, sizeof(e->g), g) ||
+	    !read_user(m, e->m, sizeof(e->m), word_at(e->g, o->g_m)))
+		return;
+	__u64 end = word_at(e->g, o->g_stack_hi);
+	if (rsp >= word_at(e->g, o->g_stack_lo) && rsp < end)
+		ends->thread = end;
+	__u64 curg = word_at(e->m, o->m_curg);
+	bool is_other = curg && curg != g;
+	if (is_other && !read_user(m, e->g, sizeof(e->g), curg))
+		return;
+	if (is_other && g == word_at(e->m, o->m_g0)) {
+		e->resume_pc = word_at(e->g, o->g_sched_pc);
+		e->resume_sp = word_at(e->g, o->g_sched_sp);
+		e->resume_bp = word_at(e->g, o->g_sched_bp);
+		ends->goroutine = word_at(e->g, o->g_stack_hi);
+	}
+	if (curg && (m->flags & GR_EVENT_SAMPLE)) {
+		e->goid = o->g_goid ? word_at(e->g, o->g_goid) : 0;
+		e->labels = o->g_labels ? word_at(e->g, o->g_labels) : 0;
+	}
+}
+
+INLINE void set_registers(__u64 *to, const struct pt_regs *r)
+{
+	to[0] = r->ax, to[1] = r->dx, to[2] = r->cx, to[3] = r->bx;
+	to[4] = r->si, to[5] = r->di, to[6] = r->bp, to[7] = r->sp;
+	to[8] = r->r8, to[9] = r->r9, to[10] = r->r10, to[11] = r->r11;
+	to[12] = r->r12, to[13] = r->r13, to[14] = r->r14, to[15] = r->r15;
+	to[16] = r->ip;
+}
+
+/* Fill in the registers and the stacks. Return the bytes of both. */
+INLINE __u32 copy_thread(struct moment *m, struct gr_event *e)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct mm_struct *mm = task->mm;
+	struct ends ends = { user_end, 0 };
+
+	set_registers(e->regs, m->regs);
+	// Arguments and environment lie behind the stack of the first thread.
+	if (mm && e->regs[7] < mm->start_stack)
+		ends.thread = mm->start_stack + RED_ZONE;
+	add_goroutine(m, e, &ends);
+	// Below rsp lies what a function has popped before it returned.
+	e->start[0] = e->regs[7] - RED_ZONE;
+	e->start[1] = e->resume_sp;
+	e->bytes[0] = copy_stack(m, e, 0, &e->start[0], ends.thread);
+	__u32 bytes = FORGET(e->bytes[0]);
+	if (bytes > GR_EVENT_CHUNK_MAX)
+		return 0;
+	if (!bytes)
+		m->counts->no_stack++;
+	e->bytes[1] = copy_stack(m, e, bytes, &e->start[1], ends.goroutine);
+	return bytes + FORGET(e->bytes[1]);
+}
+
+INLINE __u64 hash_of(const __u64 *words)
+{
+	__u64 hash = 0;
+
+	for (int i = 0; i < HASHED_WORDS; i++)
+		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 32;
+}
+
+#endif /* GR_TRACE_COPY_BPF_H */
