@@ -103,6 +103,8 @@ static void put_event(struct gr_drain *d, const struct gr_event_head *head,
 	};
 
 	gr_reply_event(d->out, &event);
+	if (head->flags & GR_EVENT_MAPPED)
+		gr_unwinder_forget_maps(d->unwinder);
 }
 
 static void take_full(struct gr_drain *d, const struct gr_event *e)

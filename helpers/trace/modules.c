@@ -15,6 +15,7 @@ enum {
 	MAX_PATH = 4096,
 	MAX_VDSO_BYTES = 1 << 16,
 	MIN_NS = 100000000, // between two readings
+	LEAST_SHARE = 10,   // of the time, if mappings were made
 };
 
 /** Code at [start, end). */
@@ -32,8 +33,9 @@ struct gr_code_maps {
 	struct gr_range_vector ranges;
 	struct gr_file_vector files;
 	uint32_t last_id;
-	uint64_t generation, read_ns;
+	uint64_t generation, read_ns, took_ns;
 	bool is_stale;
+	bool has_changed; /**< We were told so, and have not read since. */
 };
 
 static uint64_t now_ns(void)
@@ -79,7 +81,7 @@ void gr_code_maps_destroy(struct gr_code_maps *modules)
 
 void gr_code_maps_forget_maps(struct gr_code_maps *modules)
 {
-	modules->is_stale = true;
+	modules->is_stale = modules->has_changed = true;
 }
 
 uint64_t gr_code_maps_generation(const struct gr_code_maps *modules)
@@ -207,18 +209,14 @@ static void install(struct gr_code_maps *modules,
 	open_memory(modules);
 }
 
-void gr_code_maps_refresh(struct gr_code_maps *modules)
+static void read_maps(struct gr_code_maps *modules, uint64_t now)
 {
 	struct gr_mappings mappings = { 0 };
 	struct gr_range_vector ranges = { 0 };
 	bool ok = true;
 
-	if (!modules->is_stale)
-		return;
-	uint64_t now = now_ns();
-	if (modules->read_ns && now - modules->read_ns < MIN_NS)
-		return;
 	modules->read_ns = now;
+	modules->has_changed = false;
 	struct gr_error *err = gr_mappings_add_process(&mappings, modules->pid);
 	for (size_t i = 0; i < modules->files.size; i++)
 		modules->files.data[i]->is_used = false;
@@ -230,9 +228,33 @@ void gr_code_maps_refresh(struct gr_code_maps *modules)
 		modules->is_stale = false;
 		install(modules, &ranges);
 	}
+	modules->took_ns = now_ns() - now;
 	gr_error_destroy(err);
 	gr_range_vector_deinit(&ranges);
 	gr_mappings_deinit(&mappings);
+}
+
+void gr_code_maps_refresh(struct gr_code_maps *modules)
+{
+	uint64_t now = now_ns();
+
+	if (modules->is_stale &&
+	    (!modules->read_ns || now - modules->read_ns >= MIN_NS))
+		read_maps(modules, now);
+}
+
+/* No code is known at an address. A library that was just loaded is looked for
+ * at once, as long as reading takes no more than a tenth of the time. */
+static void search_new(struct gr_code_maps *modules)
+{
+	uint64_t now = now_ns();
+
+	modules->is_stale = true;
+	if (modules->has_changed &&
+	    now - modules->read_ns >= LEAST_SHARE * modules->took_ns)
+		read_maps(modules, now);
+	else
+		gr_code_maps_refresh(modules);
 }
 
 bool gr_code_maps_find(struct gr_code_maps *modules, uint64_t pc,
@@ -241,8 +263,7 @@ bool gr_code_maps_find(struct gr_code_maps *modules, uint64_t pc,
 	const struct gr_code_range *range = find_range(&modules->ranges, pc);
 
 	if (!range) {
-		modules->is_stale = true;
-		gr_code_maps_refresh(modules);
+		search_new(modules);
 		range = find_range(&modules->ranges, pc);
 	}
 	*ret = (struct gr_code_place){ 0 };

@@ -36,7 +36,8 @@ struct gr_error *gr_code_maps_new(pid_t pid,
 				  struct gr_code_maps **ret) GR_MUST_CHECK;
 void gr_code_maps_destroy(struct gr_code_maps *modules);
 
-/** The process may have changed its mappings: read them soon. */
+/** The process has changed its mappings: read them soon, and at once if code is
+ * looked for that is not known. */
 void gr_code_maps_forget_maps(struct gr_code_maps *modules);
 
 /** Changes when an address may have got another meaning. */
@@ -50,7 +51,8 @@ void gr_code_maps_refresh(struct gr_code_maps *modules);
 
 /**
  * Find an address of code. The mappings are read again if none has it, at most
- * ten times a second. Places of an older generation are invalid then.
+ * ten times a second, or as often as they change, but for no more than a tenth of
+ * the time. Places of an older generation are invalid then.
  *
  * @return false if no code is mapped there.
  */

@@ -22,7 +22,7 @@ enum {
 	RING_BYTES = 64 << 20,
 	RING_LEAST_BYTES = 1 << 20,
 	RING_SHARE = 32, // of the free memory
-	BANK_MS = 1000,	 // of the budget
+	BANK_MS = 10000, // of the budget
 	FAULT_NS = 300,	 // of a tracepoint beside its program, as measured
 	TRAP_NS = 500,	 // of a probe in the code of the process
 };

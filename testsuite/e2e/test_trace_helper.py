@@ -100,8 +100,9 @@ def test_mappings_that_move(toucher, traced):
 
 
 def test_over_the_budget_it_is_told(toucher, traced):
-    """A thousandth of a processor is not enough for so many stacks."""
-    tracer = traced("budget 1000")
+    """A ten thousandth of a processor is not enough for so many stacks, nor is
+    what is saved up of it."""
+    tracer = traced("budget 100")
     start = toucher.do("t", 20 * N)
     answer = tracer.tick()
     pages = pages_of(start, 20 * N)
