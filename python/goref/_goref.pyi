@@ -1276,7 +1276,7 @@ class GrowthGroup(NamedTuple):  # gr_growth_group
     class_name: str  # class
     """A class of Rss."""
     class_text: str
-    """What that class is."""
+    """The same in words."""
     type: _Text | None
     """The type of objects and of blocks; None: not known."""
     site: _Text | None

@@ -130,6 +130,31 @@ def seconds(word: str) -> float:
     return float(text)
 
 
+_SECONDS = {"ms": 0.001, "": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def duration(word: str) -> float:
+    """Seconds: 60, 60s, 500ms, 5m, 1.5h."""
+    text = unquote(word)
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|)", text, re.A)
+    if not found or not float(found[1]):
+        raise argparse.ArgumentTypeError(
+            f"not a time: {text} (as 60s, 500ms, 5m or 1h)"
+        )
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def share(word: str) -> float:
+    """A percentage above 0, up to 100: 1%, 0.5."""
+    text = unquote(word)
+    found = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%?", text, re.A)
+    if not found or not 0 < float(found[1]) <= 100:
+        raise argparse.ArgumentTypeError(
+            f"not a percentage: {text} (as 1% or 0.5%)"
+        )
+    return float(found[1])
+
+
 def milliseconds(word: str) -> int:
     text = word.removesuffix("ms")
     if not _is_number(text) or not int(text):
@@ -247,6 +272,8 @@ _TYPES: dict[str, Callable[[str], Any]] = {
     "limit": limit,
     "size": size,
     "seconds": seconds,
+    "duration": duration,
+    "share": share,
     "milliseconds": milliseconds,
     "threads": threads,
     "label": label,
@@ -319,7 +346,10 @@ class Parser(argparse.ArgumentParser):
             )
         elif option.kind == "choice":
             self.add_argument(
-                *names, type=_of_value(str), choices=option.choices
+                *names,
+                type=_of_value(str),
+                choices=option.choices,
+                dest=option.attribute,
             )
         else:
             self.add_argument(
@@ -327,6 +357,7 @@ class Parser(argparse.ArgumentParser):
                 action="append" if option.repeats else "store",
                 type=_of_value(self.types[option.kind]),
                 metavar=option.value,
+                dest=option.attribute,
             )
 
     def error(self, message: str) -> NoReturn:
@@ -338,8 +369,10 @@ class Parser(argparse.ArgumentParser):
     def parse(self, words: Sequence[str]) -> Any:
         """Every option as an attribute; `words`, what is none; `given`, the
         names of the options that were there. `--` ends options: what follows
-        it is taken as it is."""
-        end = words.index("--") if "--" in words else len(words)
+        it is taken as it is; `behind`, the number of these words, or None
+        without `--`."""
+        has_end = "--" in words
+        end = words.index("--") if has_end else len(words)
         before = [self._spelt(word) for word in words[:end]]
         behind = [_WORD + word for word in words[end + 1 :]]
         options = self.parse_intermixed_args([*before, *behind])
@@ -352,6 +385,7 @@ class Parser(argparse.ArgumentParser):
             if hasattr(options, option.attribute)
         )
         options.help = getattr(options, "help", False)
+        options.behind = len(behind) if has_end else None
         add_defaults(options, self.table.values())
         return options
 

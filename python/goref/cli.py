@@ -179,12 +179,13 @@ def _check_core(
 def _not_of_one(
     source: Source, words: Sequence[str], places: Sequence[int]
 ) -> _Exit:
-    """The error for a verb about two heaps, which stand behind the verb."""
+    """The error for a verb whose operands, which stand behind it, name what it
+    looks at."""
     verb = words[places[-1]]
     line = shell.command(verb, *(words[at] for at in places[:-1]))
     return _usage_error(
         verb,
-        f"{verb} is about two heaps: write `{line} ...', "
+        f"{verb} names what it looks at itself: write `{line} ...', "
         f"without `{source.name}'",
     )
 

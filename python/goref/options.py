@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 class Option(NamedTuple):
     """kind: flag, choice, count (0: no limit), limit (a count as the walk
-    takes it), size, seconds, milliseconds, threads, file, text, type (a text
-    that is a name), label, time, or condition (one of the choices and a text,
-    in words of their own)."""
+    takes it), size, seconds, duration (as 60s), share (a percentage),
+    milliseconds, threads, file, text, type (a text that is a name), label,
+    time, or condition (one of the choices and a text, in words of their
+    own)."""
 
     name: str
     help: str

@@ -16,7 +16,7 @@ struct gr_growth_group {
 	uint32_t stack;	   /**< It touched the pages; 0: none is known. */
 	const char *class; /**< A class of `rss`, and what it is: static. */
 	const char *class_text;
-	const char *type;  /**< The objects' or blocks'; NULL: not known. */
+	const char *type; /**< The objects' or blocks'; NULL: not known. */
 	/** The innermost call that has allocated an object, if the runtime has
 	 * sampled that; else NULL. */
 	const char *site;

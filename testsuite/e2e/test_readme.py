@@ -32,12 +32,11 @@ EXEMPT = {
     "go tool pprof -http": "serves until it is ended",
     "gdb-goref -p PID": "waits at gdb's prompt: test_live.py has it",
     "goref close": "is a command in gdb: test_open.py has it",
-    "goref report": "names the verb",
+    "goref trace PID": "watches for a minute: test_trace.py has it",
     "goref attach": "names the way to begin",
     "goref core": "names the way to begin",
 }
-WHOLE = ("goref close", "goref report", "goref attach",
-         "goref core")  # fmt: skip
+WHOLE = ("goref close", "goref attach", "goref core")
 PLACE = "/srv/goref-gdb/"  # of the clone in the transcripts
 # Lines of which only the beginning is the same everywhere.
 BEGINNINGS = (

@@ -22,7 +22,8 @@ ALLOWED = {
     "render": {""},
     "report": {"", "render"},
     "sources": {""},
-    "commands": {"", "render", "report", "sources", "verbs"},
+    "trace": {"", "render", "sources"},
+    "commands": {"", "render", "report", "sources", "trace", "verbs"},
     "ingdb": {"", "commands", "render", "sources", "verbs"},
 }
 

@@ -100,9 +100,10 @@ class Process(Source):
             progress.reason = deadline.reason
             deadline.clear()
 
-    def _look(
+    def prepare(
         self, progress: live.Deadline, memory_limit: int | None, extent: str
-    ) -> Scan:
+    ) -> live.Look:
+        """Read what can be read while the process runs."""
         modules = self._modules()
         warn(self.notes)
         way = live.Look
@@ -110,7 +111,7 @@ class Process(Source):
             from ..snapshot import Look
 
             way = Look
-        it = way(
+        return way(
             self.pid,
             modules,
             progress,
@@ -120,6 +121,11 @@ class Process(Source):
             threads=self.threads or params.threads(),
             is_held=self.is_held,
         )
+
+    def _look(
+        self, progress: live.Deadline, memory_limit: int | None, extent: str
+    ) -> Scan:
+        it = self.prepare(progress, memory_limit, extent)
         nodes = self.max_nodes or params.max_nodes()
         it.announce(nodes)
         params.nodes_within(it.estimate, nodes, memory_limit)

@@ -9,6 +9,7 @@ from ..options import VERIFY, WHY
 from . import first, goroutines, heap, tools
 from .compare import DIFF
 from .sources import ATTACH, CORE, OPEN
+from .trace import TRACE
 from .verb import Source, Verb
 
 __all__ = [
@@ -36,7 +37,7 @@ VERBS = {
 
 # Verbs whose operands name what they look at: on the command line they are no
 # question on one source.
-STANDALONE = {DIFF.name: DIFF}
+STANDALONE = {DIFF.name: DIFF, TRACE.name: TRACE}
 
 SOURCES = {s.name: s for s in (CORE, ATTACH, OPEN)}
 

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref trace: what grows in a running process."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .. import args, front, live, native, params
+from ..errors import Error
+from ..render.trace import (
+    INTERVAL_HEAD,
+    Idle,
+    OutsideGrowth,
+    TraceReport,
+    interval_document,
+    interval_line,
+)
+from ..trace import findings, idle, outside, plan as plans, written
+from ..trace.session import Outcome, Session
+from .base import answer, check_writable, has_color
+
+if TYPE_CHECKING:
+    from ..trace.watch import Interval
+
+# Processor time of the probes for an event, as bench/trace measures it.
+_NS_OF_FAULT = 900
+
+
+def check(options: Any) -> None:
+    if front.current.is_gdb:
+        raise Error(
+            "goref: a process that gdb holds does not grow: run `goref trace "
+            "PID' in a shell"
+        )
+    plans.of(options)
+    if "format" in options.given and options.out is None:
+        raise args.UsageError("--format is about the file: add --out")
+    if options.out and options.html and _is_same(options.out, options.html):
+        raise args.UsageError("--out and --html name the same file")
+    for path in (options.out, options.html):
+        check_writable(path)
+
+
+def _is_same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def run(options: Any) -> list[str]:
+    asked = _Asked(options)
+    session = Session(
+        plans.of(options),
+        (options.max_pause, params.memory_limit(options.memory_limit)),
+        asked.show,
+        asked.announce,
+    )
+    outcome = session.run()
+    report = asked.report(outcome)
+    if options.out:
+        written.write(report, options.format, options.out)
+    if options.html:
+        _write_page(asked, report, options.html)
+    if options.json:
+        answer(_json_line(report.document()))
+    else:
+        answer("\n" + report.text(has_color(options)))
+    return list(report.partial)
+
+
+def _json_line(document: Any) -> str:
+    return json.dumps(document) + "\n"
+
+
+def _write_page(asked: _Asked, report: TraceReport, path: str) -> None:
+    from ..report.traced import page
+
+    text = page.page(report, asked.intervals)
+    native.load().write_file(path, text.encode("utf-8"))
+
+
+class _Asked:
+    """The part of a trace that a person sees while it runs."""
+
+    def __init__(self, options: Any) -> None:
+        self.options = options
+        self.intervals: list[Any] = []
+        self.idle_before = False
+
+    def announce(self, session: Session, probes: Sequence[str]) -> None:
+        """Say what is probed, and what that will cost."""
+        for text in [*session.notes, *probes]:
+            live.say(f"process {session.pid}: {text}")
+        rate = session.faults_per_s
+        if rate is not None and session.plan.mode == "rss":
+            share = rate * _NS_OF_FAULT / 1e7
+            live.say(
+                f"process {session.pid}: {rate:,.0f} page faults a second "
+                f"now, so about {share:.2f} % of a processor; the limit is "
+                f"{session.plan.overhead:g} %"
+            )
+        if session.plan.idle:
+            idle.clear(session.pid)
+            self.idle_before = True
+
+    def show(self, it: Interval) -> None:
+        """Print an interval."""
+        row = findings.interval(it)
+        if self.options.json:
+            answer(_json_line(interval_document(row)))
+        else:
+            if not self.intervals:
+                answer(INTERVAL_HEAD + "\n")
+            answer(interval_line(row) + "\n")
+        self.intervals.append(row)
+
+    def report(self, outcome: Outcome) -> TraceReport:
+        """The end of the trace."""
+        is_go = outcome.plan.mode == "go"
+        stacks = (
+            findings.sample_stacks(outcome)
+            if is_go
+            else findings.page_stacks(outcome)
+        )
+        gathered = outcome.gathered
+        return TraceReport(
+            tool_version=native.load().VERSION,
+            partial=findings.partial(outcome),
+            mode=outcome.plan.mode,
+            pid=outcome.pid,
+            seconds=outcome.seconds,
+            ended=outcome.ended,
+            look=outcome.look.problem,
+            rss_before_bytes=outcome.before.rss_bytes,
+            rss_after_bytes=outcome.after.rss_bytes,
+            classes=findings.class_growth(outcome.before, outcome.after),
+            stacks=stacks,
+            new_bytes=outcome.after.tracked_bytes,
+            gone_bytes=sum(it.tick.gone_bytes for it in outcome.intervals),
+            unattributed_bytes=sum(
+                row.bytes for row in stacks if not row.frames
+            )
+            if not is_go
+            else 0,
+            unfinished_stacks=sum(not row.is_finished for row in stacks),
+            events=gathered.all_events,
+            losses=findings.losses(outcome),
+            overhead_percent=gathered.all_bpf_ns / 1e7 / outcome.seconds,
+            helper_percent=gathered.all_helper_ns / 1e7 / outcome.seconds,
+            max_overhead_percent=outcome.plan.overhead,
+            outside=[
+                OutsideGrowth(*row)
+                for row in outside.changes(*outcome.outside)
+            ],
+            cgroup=outcome.outside[1].group,
+            cgroup_processes=outcome.outside[1].processes,
+            idle=self._idle(outcome),
+            sample_rate_bytes=outcome.facts.profile_rate
+            if is_go
+            else None,
+            top=self.options.top,
+            out=self.options.out,
+            html=self.options.html,
+        )
+
+    def _idle(self, outcome: Outcome) -> list[Idle] | None:
+        if not self.idle_before:
+            return None
+        found = idle.read(outcome.pid)
+        return None if found is None else [Idle(*row) for row in found]

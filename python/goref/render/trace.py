@@ -1,0 +1,443 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref trace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from .report import Report, partial_lines
+from .style import styled, title
+from .table import table, wrapped
+from .units import counted, human_bytes, percent
+
+if TYPE_CHECKING:
+    from .report import Document
+
+_TOP = 10  # stacks as text
+_CALLS = 6  # of a stack as text
+_LARGEST = 3  # changes in the line of an interval
+_CONSEQUENCE = "the stacks are not all of the growth"
+_UNSEEN = "no stack was seen"
+
+# The reasons of the helper for events that were not seen, in words.
+LOST = {
+    "ring_full": "the buffer between the kernel and goref was full",
+    "over_budget": "the budget (--max-overhead) was used up",
+    "table_full": "goref's own tables were full",
+    "missed": "two events came at once on one processor",
+    "too_early": "the program was not yet known",
+}
+
+
+class ClassGrowth(NamedTuple):
+    """A class of resident memory, and its change."""
+
+    name: str
+    text: str
+    growth_bytes: int
+
+
+class TracedFrame(NamedTuple):
+    """A call. file is "" and line 0 where they are not known."""
+
+    function: str
+    file: str
+    line: int
+
+
+class TracedStack(NamedTuple):
+    """Memory that one stack let grow.
+
+    blocks: pages, objects or allocations; None: not counted. class_name,
+    class_text: of `rss'. holder: what holds the memory; None: not known.
+    is_finished: the start of the stack was reached. goroutines: ids of those
+    that allocated, and labels: their pprof labels."""
+
+    frames: Sequence[TracedFrame]
+    bytes: int
+    blocks: int | None = None
+    class_name: str | None = None
+    class_text: str = ""
+    type: str | None = None
+    site: str | None = None
+    holder: str | None = None
+    is_finished: bool = True
+    goroutines: Sequence[int] = ()
+    labels: Sequence[tuple[str, str]] = ()
+
+
+class TracedInterval(NamedTuple):
+    """An interval, in seconds since the start. overhead_percent: the processor
+    time of the probes, of one processor; None: the kernel does not tell."""
+
+    begin_s: float
+    end_s: float
+    rss_bytes: int
+    growth_bytes: int
+    classes: Sequence[ClassGrowth]
+    unattributed_bytes: int
+    events: int
+    dropped: int
+    overhead_percent: float | None
+
+
+class Losses(NamedTuple):
+    """Events that were not seen, by reason."""
+
+    reason: str
+    count: int
+
+
+class Idle(NamedTuple):
+    """A class of mappings, and how much of it was not used meanwhile."""
+
+    name: str
+    rss_bytes: int
+    idle_bytes: int
+
+
+class OutsideGrowth(NamedTuple):
+    """Memory beside the resident pages, at the end, and its change. scope:
+    process, or cgroup, whose other processes count, too."""
+
+    name: str
+    text: str
+    scope: str
+    bytes: int
+    growth_bytes: int
+
+
+def signed(count: int) -> str:
+    """Bytes with a sign: +1.0 MiB."""
+    return f"{'-' if count < 0 else '+'}{human_bytes(abs(count))}"
+
+
+def interval_line(interval: TracedInterval) -> str:
+    """A line for an interval, as it ends."""
+    changes = sorted(
+        (c for c in interval.classes if c.growth_bytes),
+        key=lambda c: -abs(c.growth_bytes),
+    )
+    largest = ", ".join(
+        f"{c.text} {signed(c.growth_bytes)}" for c in changes[:_LARGEST]
+    )
+    return (
+        f"{interval.end_s:7.1f} s {human_bytes(interval.rss_bytes):>11}"
+        f" {signed(interval.growth_bytes):>12}  {largest}"
+    )
+
+
+INTERVAL_HEAD = f"{'time':>9} {'resident':>11} {'change':>12}  largest changes"
+
+
+def interval_document(interval: TracedInterval) -> Document:
+    """The JSON document of an interval."""
+    return {
+        "begin_s": round(interval.begin_s, 3),
+        "end_s": round(interval.end_s, 3),
+        "rss_bytes": interval.rss_bytes,
+        "growth_bytes": interval.growth_bytes,
+        "classes": [_class_document(c) for c in interval.classes],
+        "unattributed_bytes": interval.unattributed_bytes,
+        "events": interval.events,
+        "dropped": interval.dropped,
+        "overhead_percent": _rounded(interval.overhead_percent),
+    }
+
+
+def _class_document(row: ClassGrowth) -> Document:
+    return {"name": row.name, "growth_bytes": row.growth_bytes}
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 4)
+
+
+class TraceReport(Report):
+    """The end of a trace.
+
+    mode: rss or go. ended: why it ended before its time, or "". look: why
+    there was no look at the end, or "". unattributed_bytes: of new pages.
+    rest: what the stacks beyond a limit have, in bytes."""
+
+    mode: str
+    pid: int
+    seconds: float
+    ended: str
+    look: str
+    rss_before_bytes: int
+    rss_after_bytes: int
+    classes: Sequence[ClassGrowth]
+    stacks: Sequence[TracedStack]
+    new_bytes: int
+    gone_bytes: int
+    unattributed_bytes: int
+    unfinished_stacks: int
+    events: int
+    losses: Sequence[Losses]
+    overhead_percent: float | None
+    helper_percent: float | None
+    max_overhead_percent: float
+    outside: Sequence[OutsideGrowth] = ()
+    cgroup: str | None = None
+    cgroup_processes: int | None = None
+    idle: Sequence[Idle] | None = None
+    sample_rate_bytes: int | None = None
+    top: int | None = None
+    out: str | None = None
+    html: str | None = None
+
+    @property
+    def dropped(self) -> int:
+        return sum(lost.count for lost in self.losses)
+
+    # ------------------------------------------------------------------- text
+
+    def lines(self) -> list[str]:
+        growth = self.rss_after_bytes - self.rss_before_bytes
+        how_long = f"{self.seconds:.1f} s"
+        return [
+            title(
+                f"process {self.pid}: {human_bytes(self.rss_before_bytes)} "
+                f"resident, {signed(growth)} in {how_long}"
+            ),
+            *([f"ended early: {self.ended}"] if self.ended else []),
+            *partial_lines(self.partial, _CONSEQUENCE),
+            *self._class_lines(),
+            *self._stack_lines(),
+            *self._outside_lines(),
+            *self._idle_lines(),
+            "",
+            *self._honest_lines(),
+            *([f"profile: {self.out}"] if self.out else []),
+            *([f"page: {self.html}"] if self.html else []),
+        ]
+
+    def _class_lines(self) -> list[str]:
+        changed = [c for c in self.classes if c.growth_bytes]
+        if not changed:
+            return ["", "no class of resident memory has changed"]
+        changed.sort(key=lambda c: -c.growth_bytes)
+        rows = [(signed(c.growth_bytes), c.text) for c in changed]
+        return ["", *table(rows, left=(1,))]
+
+    def _heading(self) -> str:
+        if self.mode == "go":
+            return "allocated meanwhile and still there (estimated), by stack"
+        return "new pages that are still there, by the stack that touched them"
+
+    def _stack_lines(self) -> list[str]:
+        shown = self.stacks[: _TOP if self.top is None else self.top or None]
+        if not shown:
+            return ["", f"{self._heading()}: none"]
+        whole = sum(stack.bytes for stack in self.stacks)
+        lines = ["", title(f"{self._heading()}:")]
+        for stack in shown:
+            lines += self._one(stack, whole)
+        left = len(self.stacks) - len(shown)
+        if left > 0:
+            rest = sum(stack.bytes for stack in self.stacks[len(shown) :])
+            lines.append(
+                f"  and {counted(left, 'more row')} with {human_bytes(rest)} "
+                "(--top)"
+            )
+        return lines
+
+    def _one(self, stack: TracedStack, whole: int) -> list[str]:
+        what = [stack.class_text or stack.class_name or ""]
+        what += [stack.type] if stack.type else []
+        what += [f"held by {stack.holder}"] if stack.holder else []
+        head = (
+            f"  {human_bytes(stack.bytes):>10} "
+            f"{percent(stack.bytes, whole):>7}  {', '.join(filter(None, what))}"
+        )
+        return [*wrapped(head), *_call_lines(stack)]
+
+    def _outside_lines(self) -> list[str]:
+        """The memory beside the resident pages that has grown."""
+        grown = [row for row in self.outside if row.growth_bytes]
+        if not grown:
+            return []
+        grown.sort(key=lambda row: (row.scope != "process", -row.growth_bytes))
+        rows = [
+            (signed(row.growth_bytes), human_bytes(row.bytes),
+             "process" if row.scope == "process" else "group", row.text)
+            for row in grown
+        ]  # fmt: skip
+        head = ("growth", "now", "of", "memory beside the resident pages")
+        lines = ["", *table([head, *rows], left=(2, 3), has_head=True)]
+        if self.cgroup is not None and self.cgroup_processes is not None:
+            ending = "" if self.cgroup_processes == 1 else "es"
+            lines.append(
+                f"  the group is {self.cgroup}, with "
+                f"{self.cgroup_processes:,} process{ending}"
+            )
+        return lines
+
+    def _idle_lines(self) -> list[str]:
+        if self.idle is None:
+            return []
+        rows = [
+            (human_bytes(row.idle_bytes), human_bytes(row.rss_bytes), row.name)
+            for row in self.idle
+            if row.rss_bytes
+        ]
+        head = ("not used", "resident", "mappings")
+        return ["", *table([head, *rows], left=(2,), has_head=True)]
+
+    def _honest_lines(self) -> list[str]:
+        """The grounds of this answer, and its gaps."""
+        lines = [
+            "memory that was there before the start is not explained here",
+            *self._coverage(),
+            self._cost_line(),
+        ]
+        for lost in self.losses:
+            text = LOST.get(lost.reason, lost.reason)
+            lines.append(
+                styled(
+                    f"{counted(lost.count, 'event')} not seen: {text}", "warn"
+                )
+            )
+        if self.look:
+            lines.append(
+                f"what the pages hold was not looked at: {self.look}"
+            )
+        return [piece for line in lines for piece in wrapped(line)]
+
+    def _coverage(self) -> list[str]:
+        if self.mode == "go":
+            return [
+                "bytes are estimated from the runtime's samples, one for about "
+                f"{human_bytes(self.sample_rate_bytes or 0)} allocated"
+            ]
+        lines = []
+        if self.new_bytes:
+            known = self.new_bytes - self.unattributed_bytes
+            lines.append(
+                f"{percent(known, self.new_bytes)} of the new pages have a "
+                "stack"
+            )
+        if self.unfinished_stacks:
+            lines.append(
+                f"{counted(self.unfinished_stacks, 'stack')} could not be "
+                "followed to the start"
+            )
+        return lines
+
+    def _cost_line(self) -> str:
+        seen = counted(self.events, "event")
+        if self.overhead_percent is None:
+            return f"{seen}; the kernel does not tell what the probes cost"
+        helper = (
+            f", beside {self.helper_percent:.2f} % for goref-trace"
+            if self.helper_percent is not None
+            else ""
+        )
+        return (
+            f"{seen}; the probes took {self.overhead_percent:.2f} % of a "
+            f"processor{helper}"
+        )
+
+    # ------------------------------------------------------------------- JSON
+
+    def body(self) -> Document:
+        shown = self.stacks[: self.top or None]
+        return {
+            "mode": self.mode,
+            "pid": self.pid,
+            "seconds": round(self.seconds, 3),
+            "ended": self.ended or None,
+            "look": self.look or None,
+            "rss_before_bytes": self.rss_before_bytes,
+            "rss_after_bytes": self.rss_after_bytes,
+            "classes": [_class_document(c) for c in self.classes],
+            "new_bytes": self.new_bytes,
+            "gone_bytes": self.gone_bytes,
+            "unattributed_bytes": self.unattributed_bytes,
+            "sample_rate_bytes": self.sample_rate_bytes,
+            "stacks": [_stack_document(stack) for stack in shown],
+            "unfinished_stacks": self.unfinished_stacks,
+            "outside": [_outside_document(row) for row in self.outside],
+            "cgroup": self.cgroup,
+            "cgroup_processes": self.cgroup_processes,
+            "idle": None
+            if self.idle is None
+            else [row._asdict() for row in self.idle],
+            "events": self.events,
+            "dropped": self.dropped,
+            "losses": [lost._asdict() for lost in self.losses],
+            "overhead_percent": _rounded(self.overhead_percent),
+            "helper_percent": _rounded(self.helper_percent),
+            "max_overhead_percent": self.max_overhead_percent,
+            "out": self.out,
+            "html": self.html,
+        }
+
+
+def _outside_document(row: OutsideGrowth) -> Document:
+    return {
+        "name": row.name,
+        "scope": row.scope,
+        "bytes": row.bytes,
+        "growth_bytes": row.growth_bytes,
+    }
+
+
+def _stack_document(stack: TracedStack) -> Document:
+    return {
+        "frames": [frame._asdict() for frame in stack.frames],
+        "bytes": stack.bytes,
+        "blocks": stack.blocks,
+        "class": stack.class_name,
+        "type": stack.type,
+        "site": stack.site,
+        "holder": stack.holder,
+        "finished": stack.is_finished,
+        "goroutines": list(stack.goroutines),
+        "labels": dict(stack.labels),
+    }
+
+
+def frame_text(frame: TracedFrame) -> str:
+    """`main.f at main.go:12', or the function and its library."""
+    name = frame.file.rpartition("/")[2]
+    if not name:
+        return frame.function
+    if frame.line:
+        return f"{frame.function} at {name}:{frame.line}"
+    return f"{frame.function} in {name}"
+
+
+def _call_lines(stack: TracedStack) -> list[str]:
+    if not stack.frames:
+        return [f"      {_UNSEEN}"]
+    lines = [f"      {frame_text(f)}" for f in _own_calls(stack.frames)]
+    left = len(stack.frames) - len(lines)
+    if left > 0:
+        lines.append(f"      and {counted(left, 'more call')}")
+    if not stack.is_finished:
+        lines.append("      (the rest of the stack could not be read)")
+    if stack.labels:
+        said = ", ".join(f"{key}={value}" for key, value in stack.labels)
+        lines.append(f"      labels {said}")
+    return lines
+
+
+def _own_calls(frames: Sequence[TracedFrame]) -> Sequence[TracedFrame]:
+    """The calls from the program's own innermost one on: those of the
+    runtime, which every allocation has, go."""
+    at = next(
+        (
+            i
+            for i, frame in enumerate(frames)
+            if frame.line and not frame.function.startswith("runtime.")
+        ),
+        0,
+    )
+    first = min(at, max(len(frames) - 1, 0))
+    # Calls of C before the first one of Go stay.
+    if any(not frame.line for frame in frames[:first]):
+        first = 0
+    return frames[first : first + _CALLS]

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a trace: how much the process grew, when, and who let it grow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ...render.trace import LOST, TracedStack, frame_text, signed
+from ...render.units import counted, human_bytes, printable
+from ..markup import el, empty, note, prose, section
+from ..shell import Sheet, shell
+from ..tables import Cell, Column, bytes_, number, share, table, text
+from .area import area, bands, color
+
+if TYPE_CHECKING:
+    from ...render.trace import TracedInterval, TraceReport
+    from ..markup import Element
+
+# In this order: each may use those before it.
+SCRIPTS = (
+    "dom.js",
+    "names.js",
+    "origins.js",
+    "state.js",
+    "theme.js",
+    "copy.js",
+    "search.js",
+    "tables.js",
+    "start.js",
+)
+_MOST_STACKS = 500
+_MOST_CALLS = 40  # of a stack
+
+
+def page(report: TraceReport, intervals: Sequence[TracedInterval]) -> str:
+    """The page of a trace that has ended."""
+    parts = [
+        ("time", "Over time", _time(intervals)),
+        ("classes", "Classes", _classes(report)),
+        ("stacks", "Stacks", _stacks(report)),
+        ("about", "About", _about(report)),
+    ]
+    return shell(
+        Sheet(
+            title=f"process {report.pid}: trace by goref",
+            links=[(name, title) for name, title, _ in parts],
+            main=[_first(report), [part for _, _, part in parts]],
+            data={},
+            scripts=SCRIPTS,
+        )
+    )
+
+
+def _first(report: TraceReport) -> Element:
+    growth = report.rss_after_bytes - report.rss_before_bytes
+    verdict = (
+        f"{signed(growth)} in {report.seconds:.1f} s: "
+        f"{human_bytes(report.rss_before_bytes)} → "
+        f"{human_bytes(report.rss_after_bytes)}"
+    )
+    what = "grew" if growth > 0 else "shrank" if growth < 0 else "is as large"
+    return el(
+        "div",
+        {"class": "first"},
+        el("div", {"class": "subject"},
+           el("h1", None, f"Process {report.pid}"),
+           el("p", {"class": "target"}, f"trace of {report.mode}")),
+        _partial(report),
+        el("ul", {"class": "findings", "aria-label": "What has changed"},
+           el("li", None,
+              el("a", {"class": "finding warn", "href": "#stacks"},
+                 el("strong", None, f"Resident memory {what}"),
+                 el("span", {"class": "verdict"}, prose(verdict))))),
+    )  # fmt: skip
+
+
+def _partial(report: TraceReport) -> Element | None:
+    if not report.partial:
+        return None
+    return el(
+        "div",
+        {"class": "finding warn", "role": "note", "id": "partial"},
+        el("strong", None, "Partial"),
+        el("span", None, f"{'; '.join(report.partial)}."),
+    )
+
+
+def _time(intervals: Sequence[TracedInterval]) -> Element:
+    title = "Growth over time"
+    if not any(bands(intervals)):
+        return section("time", title, None, empty("Nothing has changed."))
+    return section(
+        "time",
+        title,
+        "Each class as far as it was above its lowest level in this time.",
+        area(intervals),
+        _legend(intervals),
+        _interval_table(intervals),
+    )
+
+
+def _legend(intervals: Sequence[TracedInterval]) -> Element:
+    return el(
+        "ul",
+        {"class": "area-legend"},
+        [
+            el(
+                "li",
+                None,
+                el("span", {"class": f"swatch s{color(i)}",
+                            "aria-hidden": "true"}),
+                band.text,
+            )
+            for i, band in enumerate(bands(intervals))
+        ],
+    )  # fmt: skip
+
+
+def _interval_table(intervals: Sequence[TracedInterval]) -> Element:
+    columns = [
+        Column("From", True),
+        Column("To", True),
+        Column("Resident", True),
+        Column("Change", True),
+        Column("Events", True, is_minor=True),
+        Column("Not seen", True, is_minor=True),
+    ]
+    rows = [
+        [
+            _seconds(it.begin_s),
+            _seconds(it.end_s),
+            bytes_(it.rss_bytes),
+            _change(it.growth_bytes),
+            number(it.events),
+            number(it.dropped),
+        ]
+        for it in intervals
+    ]
+    return table(
+        "intervals", "Intervals", columns, rows, order="ascending"
+    )
+
+
+def _seconds(seconds: float) -> Cell:
+    return Cell(round(seconds * 1000), f"{seconds:.1f} s")
+
+
+def _change(growth: int) -> Cell:
+    return Cell(
+        growth, el("span", {"class": "num", "title": f"{growth:,} B"},
+                   signed(growth))
+    )  # fmt: skip
+
+
+def _classes(report: TraceReport) -> Element:
+    rows = [
+        [_change(row.growth_bytes), text(row.text)]
+        for row in sorted(report.classes, key=lambda c: -c.growth_bytes)
+        if row.growth_bytes
+    ]
+    if not rows:
+        return section("classes", "By class", None, empty("No change."))
+    return section(
+        "classes",
+        "By class",
+        "The changes add up to that of the resident memory.",
+        table(
+            "class-table",
+            "Change by class",
+            [Column("Change", True), Column("Class", is_name=True)],
+            rows,
+        ),
+    )
+
+
+def _stacks(report: TraceReport) -> Element:
+    shown = report.stacks[:_MOST_STACKS]
+    whole = sum(stack.bytes for stack in report.stacks)
+    if not shown:
+        return section("stacks", "By stack", None, empty("No new pages."))
+    columns = [
+        Column("Bytes", True),
+        Column("Share", True),
+        Column("What", is_name=True),
+        Column("Calls", is_name=True),
+    ]
+    rows = [
+        [
+            bytes_(stack.bytes),
+            share(stack.bytes, whole),
+            text(_what(stack)),
+            Cell(_first_call(stack), _calls(stack)),
+        ]
+        for stack in shown
+    ]
+    lead = "New pages, by the stack that touched them and by what they hold."
+    if report.mode == "go":
+        lead = "Allocated meanwhile and still there, estimated from samples."
+    return section(
+        "stacks",
+        "By stack",
+        lead,
+        table("stack-table", "Stacks", columns, rows, len(report.stacks)),
+    )
+
+
+def _what(stack: TracedStack) -> str:
+    words = [stack.class_text, stack.type or ""]
+    words += [f"held by {stack.holder}"] if stack.holder else []
+    return ", ".join(filter(None, words)) or "?"
+
+
+def _first_call(stack: TracedStack) -> str:
+    return stack.frames[0].function if stack.frames else ""
+
+
+def _calls(stack: TracedStack) -> Element:
+    if not stack.frames:
+        return el("span", None, "no stack was seen")
+    lines = [frame_text(frame) for frame in stack.frames[:_MOST_CALLS]]
+    left = len(stack.frames) - len(lines)
+    lines += [f"and {counted(left, 'more call')}"] if left else []
+    if not stack.is_finished:
+        lines.append("the rest could not be read")
+    return el(
+        "details",
+        None,
+        el("summary", None, el("code", None, printable(lines[0]))),
+        el("ol", {"class": "calls"},
+           [el("li", None, el("code", None, line)) for line in lines[1:]]),
+    )  # fmt: skip
+
+
+def _about(report: TraceReport) -> Element:
+    rows = [
+        ("goref", report.tool_version),
+        ("Events", f"{report.events:,}"),
+        ("Probes", _cost(report.overhead_percent)),
+        ("goref-trace", _cost(report.helper_percent)),
+        ("Limit", f"{report.max_overhead_percent:g} % of a processor"),
+        *(
+            ("Not seen", f"{lost.count:,}: {LOST.get(lost.reason, lost.reason)}")
+            for lost in report.losses
+        ),
+    ]
+    return section(
+        "about",
+        "About this page",
+        "Memory that was there before the start of the trace is not explained "
+        "here. Values of the program are left out, but for the labels that it "
+        "gives to goroutines.",
+        el(
+            "dl",
+            {"class": "inline"},
+            [[el("dt", None, key), el("dd", None, said)] for key, said in rows],
+        ),
+        note(f"No look at the end: {report.look}.") if report.look else None,
+    )
+
+
+def _cost(share_: float | None) -> str:
+    return "not known" if share_ is None else f"{share_:.2f} % of a processor"

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The helper's setup: what the program's own symbols tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .._goref import TraceFacts
+    from .plan import Plan
+
+_PPM = 10_000  # parts per million of a percent
+
+
+def setup(plan: Plan, facts: TraceFacts | None) -> list[str]:
+    """Lines for the helper. facts: None, the program has not begun."""
+    lines = [f"mode {plan.mode}", f"budget {round(plan.overhead * _PPM)}"]
+    if facts is None:
+        return [*lines, "wait"]
+    return [*lines, *program(facts), *_sample_probe(plan, facts)]
+
+
+def program(facts: TraceFacts) -> Iterator[str]:
+    """Lines about the goroutines and the functions of a program."""
+    if facts.tls_g is not None:
+        yield f"tls_g {facts.tls_g}"
+    for offset in facts.offsets:
+        yield f"offset {offset.name} {offset.bytes}"
+    for m in facts.modules:
+        yield (
+            f"go_module {m.text:#x} {m.etext:#x} {m.pclntable_addr:#x} "
+            f"{m.pclntable_bytes:#x} {m.ftab_addr:#x} {m.ftab_count} "
+            f"{m.text_start:#x}"
+        )
+
+
+def _sample_probe(plan: Plan, facts: TraceFacts) -> Iterator[str]:
+    probe = facts.probe
+    if plan.mode == "go" and probe is not None:
+        yield (
+            f"sample_probe {probe.addr:#x} {probe.pointer_register} "
+            f"{probe.size_register}"
+        )

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The outcome of a trace as rows for a person."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..render.trace import (
+    ClassGrowth,
+    Losses,
+    TracedFrame,
+    TracedInterval,
+    TracedStack,
+)
+from ..render.units import counted
+
+if TYPE_CHECKING:
+    from .._goref import GrowthTick
+    from .gathered import Sample
+    from .session import Outcome
+    from .stacks import Stack, Stacks
+    from .watch import Interval
+
+_PAGE = 4096
+_MOVED = "moved"
+_NO_STACK = "no_stack"
+_MOST_ROWS = 1 << 20
+_MOST_IDS = 20  # goroutines of a row
+
+
+def _levels(tick: GrowthTick) -> dict[str, tuple[str, int]]:
+    """The text and the bytes of each class. They add up to the Rss of smaps,
+    which the kernel tells a moment before the pages."""
+    found = {row.name: (row.text, row.bytes) for row in tick.classes}
+    rest = tick.rss_bytes - tick.total_bytes
+    if rest:
+        found[_MOVED] = "changed while it was read", rest
+    return found
+
+
+def class_growth(before: GrowthTick, after: GrowthTick) -> list[ClassGrowth]:
+    """The change of each class between two ticks."""
+    was, now = _levels(before), _levels(after)
+    none = "", 0
+    return [
+        ClassGrowth(
+            name,
+            (now.get(name) or was[name])[0],
+            now.get(name, none)[1] - was.get(name, none)[1],
+        )
+        for name in dict.fromkeys([*was, *now])
+    ]
+
+
+def interval(it: Interval) -> TracedInterval:
+    return TracedInterval(
+        it.begin_s,
+        it.end_s,
+        it.tick.rss_bytes,
+        it.growth_bytes,
+        class_growth(it.before, it.tick),
+        it.tick.unattributed_bytes,
+        it.events,
+        sum(n for reason, n in it.lost.items() if reason != _NO_STACK),
+        it.overhead,
+    )
+
+
+def partial(outcome: Outcome) -> list[str]:
+    """Why the answer is not about all of the growth."""
+    lost = sum(row.count for row in losses(outcome))
+    reasons = [f"{counted(lost, 'event')} not seen"] if lost else []
+    if outcome.look.problem and outcome.plan.look != "none":
+        reasons.append(f"no look at the end: {outcome.look.problem}")
+    return reasons
+
+
+def losses(outcome: Outcome) -> list[Losses]:
+    """The events that were not seen. Those without a stack were: their pages
+    count as not attributed."""
+    return [
+        Losses(reason, count)
+        for reason, count in sorted(outcome.gathered.all_lost.items())
+        if count and reason != _NO_STACK
+    ]
+
+
+def _frames(stack: Stack) -> list[TracedFrame]:
+    return [TracedFrame(*frame) for frame in stack.frames]
+
+
+def _stack_of(stacks: Stacks, number: int) -> tuple[list[TracedFrame], bool]:
+    """The calls of a stack, and whether its start was reached. Without a stack,
+    nothing was cut off."""
+    stack = stacks[number]
+    return _frames(stack), stack.is_finished or not stack.frames
+
+
+# ----------------------------------------------------------------------- pages
+
+
+def page_stacks(outcome: Outcome) -> list[TracedStack]:
+    """The stacks that touched the new pages, the largest first: split by what
+    the pages hold, if the look has found it."""
+    stacks, found = outcome.gathered.stacks, outcome.look.found
+    if found is None:
+        texts = {row.name: row.text for row in outcome.after.classes}
+        rows = [
+            _page_row(stacks, row, texts.get(row.class_name, ""))
+            for row in outcome.growth.stacks(_MOST_ROWS)
+        ]
+    else:
+        rows = [_page_row(stacks, row, row.class_text) for row in found.groups]
+    return sorted(rows, key=lambda row: -row.bytes)
+
+
+def _page_row(stacks: Stacks, row: Any, class_text: str) -> TracedStack:
+    """row: of Growth.stacks(), or of Scan.growth_pages()."""
+    frames, is_finished = _stack_of(stacks, row.stack)
+    return TracedStack(
+        frames,
+        row.bytes,
+        -(-row.bytes // _PAGE),
+        row.class_name,
+        class_text,
+        getattr(row, "type", None),
+        getattr(row, "site", None),
+        getattr(row, "holder", None),
+        is_finished,
+    )
+
+
+# --------------------------------------------------------------------- samples
+
+
+class _Group(NamedTuple):
+    stack: int
+    type: str | None
+    holder: str | None
+    labels: tuple[tuple[str, str], ...]
+
+
+class _Sum:
+    """Estimated totals of a group of samples."""
+
+    def __init__(self) -> None:
+        self.bytes = self.objects = 0.0
+        self.goroutines: dict[int, None] = {}
+
+
+def weight(size: int, rate: int) -> float:
+    """How many allocations of a size stand for one that was sampled, with one
+    sample for about `rate` bytes (runtime/pprof/protomem.go:
+    scaleHeapSample)."""
+    if rate <= 1 or size <= 0:
+        return 1.0
+    return 1 / -math.expm1(-size / rate)
+
+
+def sample_stacks(outcome: Outcome) -> list[TracedStack]:
+    """The stacks that allocated what survived, the largest first; without a
+    look, all that was allocated."""
+    rate = outcome.facts.profile_rate or 0
+    sums: dict[_Group, _Sum] = defaultdict(_Sum)
+    for sample, type_, holder in _survivors(outcome):
+        labels = outcome.gathered.labels.get(sample.labels, ())
+        it = sums[_Group(sample.stack, type_, holder, labels)]
+        share = weight(sample.bytes, rate)
+        it.bytes += sample.bytes * share
+        it.objects += share
+        if sample.goroutine_id and len(it.goroutines) < _MOST_IDS:
+            it.goroutines[sample.goroutine_id] = None
+    rows = [
+        _sample_row(outcome.gathered.stacks, group, it)
+        for group, it in sums.items()
+    ]
+    return sorted(rows, key=lambda row: -row.bytes)
+
+
+def _survivors(
+    outcome: Outcome,
+) -> Iterable[tuple[Sample, str | None, str | None]]:
+    """Each sample that is still there, with its type and what holds it."""
+    samples = outcome.gathered.samples
+    if outcome.look.found is None:
+        for sample in samples.values():
+            yield sample, None, None
+        return
+    for row in outcome.look.found.rows:
+        if row.address in samples:
+            yield samples[row.address], row.type, row.holder
+
+
+def _sample_row(stacks: Stacks, group: _Group, it: _Sum) -> TracedStack:
+    frames, is_finished = _stack_of(stacks, group.stack)
+    return TracedStack(
+        frames,
+        round(it.bytes),
+        round(it.objects),
+        None,
+        "",
+        group.type,
+        None,
+        group.holder,
+        is_finished,
+        sorted(it.goroutines),
+        group.labels,
+    )

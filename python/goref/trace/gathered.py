@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All that the helper has said so far, joined with what the scanner sees."""
+
+from __future__ import annotations
+
+import struct
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from .stacks import Stacks
+
+if TYPE_CHECKING:
+    from .._goref import Growth, GrowthTick, Scan
+    from .helper import Message
+
+_SAMPLE = struct.Struct("<QQQQQII")
+_MOST_SAMPLES = 1 << 20
+_MOST_EARLY = 1 << 12  # messages with records, before the program is open
+
+
+class Sample(NamedTuple):
+    """An allocation that the runtime has sampled. labels: the address of the
+    goroutine's pprof labels; 0: none."""
+
+    addr: int
+    bytes: int
+    goroutine_id: int
+    labels: int
+    time_ns: int
+    stack: int
+    thread_id: int
+
+
+class Cost(NamedTuple):
+    """The events since the last look, those that were lost, by reason, and the
+    processor time of the probes."""
+
+    events: int
+    lost: Counter[str]
+    bpf_ns: int
+    helper_ns: int
+
+
+class Gathered:
+    """gone: why the process is not there any more; "" while it is."""
+
+    gone = ""
+
+    def __init__(self) -> None:
+        self._scan: Scan | None = None
+        self._growth: Growth | None = None
+        self._early: list[Message] = []
+        self.stacks = Stacks()
+        self.samples: dict[int, Sample] = {}  # by address: the latest one
+        self.labels: dict[int, tuple[tuple[str, str], ...]] = {}
+        self.all_events = 0
+        self._events = self._bpf_ns = self._helper_ns = 0
+        self._lost: Counter[str] = Counter()
+        self.all_lost: Counter[str] = Counter()
+        self.all_bpf_ns = self.all_helper_ns = 0
+
+    def open(self, scan: Scan, growth: Growth) -> None:
+        """Use the program, which may begin later than its events."""
+        self._scan, self._growth = scan, growth
+        early, self._early = self._early, []
+        for message in early:
+            self._take_records(message)
+
+    def take(self, message: Message) -> None:
+        """Take a message of the helper."""
+        name, rest = message.name, message.rest
+        if name == "file":
+            self.stacks.add_file(rest)
+        elif name == "place":
+            self.stacks.add_place(rest)
+        elif name == "stack":
+            self.stacks.add_stack(rest)
+        elif name in ("events", "samples"):
+            self._take_records(message)
+        elif name == "lost":
+            reason, _, count = rest.partition(" ")
+            self._lose(reason, int(count))
+        elif name == "cost":
+            self._take_cost(rest)
+        elif name == "gone":
+            self.gone = rest
+
+    def _lose(self, reason: str, count: int) -> None:
+        self._lost[reason] += count
+        self.all_lost[reason] += count
+
+    def _take_records(self, message: Message) -> None:
+        """Take events or samples, and name their code while it is there."""
+        if self._scan is None or self._growth is None:
+            if len(self._early) < _MOST_EARLY:
+                self._early.append(message)
+            else:
+                self._lose("too_early", int(message.rest))
+            return
+        self.stacks.name_new(self._scan.name_frames)
+        if message.name == "events":
+            self._growth.add_events(message.records)
+        else:
+            self._take_samples(message.records)
+
+    def _take_samples(self, records: bytes) -> None:
+        assert self._scan
+        for values in _SAMPLE.iter_unpack(records):
+            sample = Sample(*values)
+            self.samples[sample.addr] = sample
+            if sample.labels and sample.labels not in self.labels:
+                found = self._scan.labels_at(sample.labels)
+                self.labels[sample.labels] = tuple(found)
+        while len(self.samples) > _MOST_SAMPLES:
+            self.samples.pop(next(iter(self.samples)))
+            self._lose("table_full", 1)
+
+    def _take_cost(self, rest: str) -> None:
+        events, bpf_ns, helper_ns = map(int, rest.split())
+        self._events += events
+        self.all_events += events
+        self._bpf_ns += bpf_ns
+        self._helper_ns += helper_ns
+        self.all_bpf_ns += bpf_ns
+        self.all_helper_ns += helper_ns
+
+    def take_cost(self) -> Cost:
+        """The cost since the last call."""
+        cost = Cost(self._events, self._lost, self._bpf_ns, self._helper_ns)
+        self._events = self._bpf_ns = self._helper_ns = 0
+        self._lost = Counter()
+        return cost
+
+    def tick(self) -> GrowthTick:
+        """Read the pages, and join them with the events so far."""
+        assert self._scan and self._growth
+        self.stacks.name_new(self._scan.name_frames)
+        return self._growth.tick()

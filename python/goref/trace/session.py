@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One trace, from its start to its end."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from .. import live, native, params
+from ..errors import Error
+from ..interrupt import Owned
+from ..session import as_error
+from ..sources import process
+from . import facts, look, outside, plan as plans, watch
+from .command import Command
+from .gathered import Gathered
+from .helper import Helper
+
+if TYPE_CHECKING:
+    from .._goref import Growth, GrowthTick, Scan, TraceFacts
+    from .watch import Interval
+
+_RATE_S = 0.3  # for which page faults are counted before the start
+_BEGIN_S = 10.0  # in which a command becomes a Go program
+_RETRY_S = 0.05
+_MOST_GROUPS = 100_000
+
+# Why the runtime samples no allocations.
+_OFF = {
+    "removed": "the program samples no allocations: its linker has switched "
+    "that off, as nothing in it uses runtime.MemProfile",
+    "off": "the program samples no allocations: runtime.MemProfileRate is 0",
+}
+
+
+class Outcome(NamedTuple):
+    """All that a trace has found.
+
+    plan: as it was carried out: the mode may be another one. ended: why it
+    ended before its time, or "". outside: the memory beside the resident pages, before
+    and after. look: what the look at the end has found."""
+
+    plan: plans.Plan
+    pid: int
+    begin_time: float
+    intervals: Sequence[Interval]
+    gathered: Gathered
+    growth: Growth
+    facts: TraceFacts
+    ended: str
+    outside: tuple[outside.Outside, outside.Outside]
+    look: look.Seen
+
+    @property
+    def before(self) -> GrowthTick:
+        return self.intervals[0].before
+
+    @property
+    def after(self) -> GrowthTick:
+        return self.intervals[-1].tick
+
+    @property
+    def seconds(self) -> float:
+        return self.intervals[-1].end_s
+
+
+class Session:
+    """A trace as it runs."""
+
+    def __init__(
+        self,
+        plan: plans.Plan,
+        limits: tuple[int | None, int | None],
+        show: Callable[[Interval], None],
+        announce: Callable[[Session, Sequence[str]], None],
+    ) -> None:
+        """limits: of a pause in ms, and of memory in bytes. show: called with
+        each interval as it ends. announce: called with what is probed, before
+        the start."""
+        self.plan = plan
+        self.limits = limits
+        self.show = show
+        self.announce = announce
+        self.progress = live.Deadline(params.progress())
+        self.command: Command | None = None
+        self.pid = plan.pid or 0
+        self.gathered = Gathered()
+        self.faults_per_s: float | None = None
+        self.notes: list[str] = []
+
+    def run(self) -> Outcome:
+        try:
+            return self._run()
+        except BaseException as problem:
+            raise as_error(problem, self.progress.reason) from None
+        finally:
+            self.progress.end()
+
+    def _run(self) -> Outcome:
+        if self.plan.pid is None:
+            self.command = Command(self.plan.command)
+            self.pid = self.command.pid
+            setup = facts.setup(self.plan, None)
+        else:
+            self._open(self.pid)
+            setup = facts.setup(self.plan, self.facts)
+            self._rate()
+        begin = time.time()
+        with (
+            Owned((signal.SIGINT,)) as owned,
+            Helper(self.pid, setup) as helper,
+        ):
+            intervals, why = self._watched(helper, owned)
+        return Outcome(
+            self.plan,
+            self.pid,
+            begin,
+            intervals,
+            self.gathered,
+            self.growth,
+            self.facts,
+            why,
+            (self.outside, outside.read(self.pid)),
+            self._look(why),
+        )
+
+    # ---------------------------------------------------------------- program
+
+    def _open(self, pid: int) -> None:
+        """Read the program while it runs."""
+        source = process.Process(pid, "residency")
+        prepared = source.prepare(self.progress, self.limits[1], "residency")
+        self.scan: Scan = prepared.scan
+        self.facts: TraceFacts = self.scan.trace_facts()
+        self.growth: Growth = native.load().Growth(
+            self.scan, from_empty=self.command is not None
+        )
+        self.gathered.open(self.scan, self.growth)
+        self._choose_mode()
+
+    def _choose_mode(self) -> None:
+        """The mode go needs the runtime's sampling."""
+        found = self.facts
+        if self.plan.mode != "go":
+            return
+        why = _OFF.get(found.profiling, "")
+        if not why and found.probe is None:
+            why = "the function runtime.mProf_Malloc was not found"
+        if why:
+            self.notes.append(f"{why}: tracing rss instead")
+            self.plan = self.plan._replace(mode="rss")
+
+    def _rate(self) -> None:
+        """Count page faults for a moment, for the forecast."""
+        self.faults_per_s = watch.faults_per_s(
+            self.pid, _RATE_S, lambda: self._pause(_RETRY_S)
+        )
+
+    def _pause(self, seconds: float) -> None:
+        self.progress()
+        time.sleep(seconds)
+
+    # ------------------------------------------------------------------ events
+
+    def _watched(
+        self, helper: Helper, owned: Owned
+    ) -> tuple[list[Interval], str]:
+        """All intervals, and why they ended before their time."""
+        probes = helper.start(owned.check)
+        if self.command:
+            self._begin_command(self.command, helper, owned)
+        self.announce(self, probes)
+        self.outside = outside.read(self.pid)
+        it = watch.Watch(
+            self.pid,
+            helper,
+            self.gathered,
+            self.progress,
+            owned,
+            from_empty=self.command is not None,
+        )
+        found = []
+        for interval in it.intervals(self.plan.end_s, self.plan.seconds):
+            self.progress.clear()
+            self.show(interval)
+            found.append(interval)
+            if self.command and self.command.status() is not None:
+                it.ended = it.ended or f"process {self.pid} has ended"
+        it.finish()
+        return found, it.ended
+
+    def _begin_command(
+        self, command: Command, helper: Helper, owned: Owned
+    ) -> None:
+        """Let the command begin, and open it as soon as it is a Go program."""
+        command.begin()
+        end = time.monotonic() + _BEGIN_S
+        while True:
+            owned.check()
+            for message in helper.read(_RETRY_S):
+                self.gathered.take(message)
+            if command.status() is not None:
+                raise Error(
+                    f"goref: {command.words[0]} ended before it could be read"
+                )
+            if not command.has_begun():
+                continue
+            try:
+                self._open(command.pid)
+                break
+            except (Error, native.load().Error):
+                if time.monotonic() > end:
+                    raise
+        for line in facts.program(self.facts):
+            helper.tell(line)
+
+    # --------------------------------------------------------------------- end
+
+    def _look(self, why: str) -> look.Seen:
+        if self.plan.look == "none":
+            return look.Seen(None, "--look none")
+        if why and why != watch.INTERRUPTED:
+            return look.Seen(None, why)
+        self.progress.doing = "looking at what the new pages hold"
+        question = self._ask_pages
+        if self.plan.mode == "go":
+            question = self._ask_samples
+        return look.ask(
+            self.pid, self.plan.look, question, self.progress, self.limits
+        )
+
+    def _ask_pages(self, scan: Scan) -> object:
+        return scan.growth_pages(self.growth.pages(), _MOST_GROUPS)
+
+    def _ask_samples(self, scan: Scan) -> object:
+        return scan.surviving_samples([*self.gathered.samples])
+
+

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The time of a trace: intervals, each with the growth by class and what the
+helper has seen."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from .. import procfs, standing
+from ..errors import Error
+from ..interrupt import Owned
+
+if TYPE_CHECKING:
+    from .._goref import GrowthTick
+    from ..progress import Progress
+    from .gathered import Gathered
+    from .helper import Helper
+
+_STEP_S = 0.1  # of Ctrl-C, and of the line of progress
+_BUSY_S = 0.002  # the helper has more to say
+
+INTERRUPTED = "Ctrl-C"
+
+
+class Interval(NamedTuple):
+    """Seconds since the start, and what the scanner and the helper have seen.
+    before: the tick at the beginning."""
+
+    number: int
+    begin_s: float
+    end_s: float
+    before: GrowthTick
+    tick: GrowthTick
+    events: int
+    lost: dict[str, int]
+    overhead: float
+    """The processor time of the probes, as a percentage of a processor."""
+
+    @property
+    def growth_bytes(self) -> int:
+        return self.tick.rss_bytes - self.before.rss_bytes
+
+
+class Watch:
+    """Watches a process until its time is over, it ends, or Ctrl-C comes.
+
+    ended: why it ended before its time; "" if it did not."""
+
+    ended = ""
+
+    def __init__(
+        self,
+        pid: int,
+        helper: Helper,
+        gathered: Gathered,
+        progress: Progress,
+        owned: Owned,
+        *,
+        from_empty: bool,
+    ) -> None:
+        """owned: holds back Ctrl-C while this runs. from_empty: the program has
+        just begun, so all of its memory is growth."""
+        self.from_empty = from_empty
+        self.pid = pid
+        self.helper = helper
+        self.gathered = gathered
+        self.progress = progress
+        self.owned = owned
+        self.begin = time.monotonic()
+        self.rss = 0  # at the start
+
+    def intervals(
+        self, end_s: Callable[[int], float], seconds: float
+    ) -> Iterator[Interval]:
+        """Each interval as it ends. end_s: the end of interval N."""
+        before = self.gathered.tick()
+        if self.from_empty:
+            before = before._replace(classes=(), total_bytes=0, rss_bytes=0)
+        self.rss = before.rss_bytes
+        self.begin = time.monotonic()
+        last_s, number = 0.0, 1
+        while last_s < seconds and not self.ended:
+            self._wait(end_s(number), seconds)
+            self._flush(f"tick {number}")
+            now_s = time.monotonic() - self.begin
+            tick = self._tick(before)
+            yield self._interval(number, (last_s, now_s), (before, tick))
+            before, last_s = tick, end_s(number) if not self.ended else now_s
+            number += 1
+
+    def _tick(self, before: GrowthTick) -> GrowthTick:
+        """The pages now; as before, if the process has ended."""
+        try:
+            return self.gathered.tick()
+        except Error:
+            if standing.of(self.pid) is not standing.Standing.ENDED:
+                raise
+            self.ended = self.ended or f"process {self.pid} has ended"
+            return before
+
+    def _interval(
+        self,
+        number: int,
+        span: tuple[float, float],
+        ticks: tuple[GrowthTick, GrowthTick],
+    ) -> Interval:
+        cost = self.gathered.take_cost()
+        seconds = max(span[1] - span[0], 1e-3)
+        return Interval(
+            number,
+            *span,
+            *ticks,
+            cost.events,
+            dict(cost.lost),
+            cost.bpf_ns / 1e7 / seconds,
+        )
+
+    # ------------------------------------------------------------------- time
+
+    def _wait(self, end_s: float, seconds: float) -> None:
+        """Take what the helper says until a time, Ctrl-C or the end."""
+        end = self.begin + end_s
+        while not self.ended and time.monotonic() < end:
+            self._poll(seconds)
+            left = min(end - time.monotonic(), _STEP_S)
+            for message in self.helper.read(left):
+                self.gathered.take(message)
+            if self.gathered.gone:
+                self.ended = self.gathered.gone
+
+    def _flush(self, word: str) -> None:
+        self.helper.flush(word, self.gathered.take, lambda: None)
+        if self.gathered.gone:
+            self.ended = self.ended or self.gathered.gone
+
+    def finish(self) -> None:
+        """Remove the probes, and take what they have seen last."""
+        self._flush("end")
+
+    def _poll(self, seconds: float) -> None:
+        if self.owned.has_come():
+            signal.sigtimedwait({signal.SIGINT}, 0)
+            self.ended = INTERRUPTED
+            return
+        self.progress.doing = self._doing(seconds)
+        self.progress()
+
+    def _doing(self, seconds: float) -> str:
+        grown = resident_bytes(self.pid) - self.rss
+        sign = "+" if grown >= 0 else "-"
+        of = "" if math.isinf(seconds) else f" of {seconds:.0f} s"
+        return (
+            f"tracing process {self.pid}{of}: {sign}{abs(grown) >> 10:,} KiB, "
+            f"{self.gathered.all_events:,} events"
+        )
+
+
+def resident_bytes(pid: int) -> int:
+    """The resident memory of a process, nearly: the kernel counts in batches.
+    0 if it is not there."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except (OSError, IndexError):
+        return 0
+
+
+def faults_per_s(pid: int, seconds: float, pause: Callable[[], None]) -> float:
+    """The rate of page faults of a process, measured for a short time. pause:
+    called again and again meanwhile; it waits for a moment."""
+    before, begin = procfs.page_faults(pid), time.monotonic()
+    while time.monotonic() - begin < seconds:
+        pause()
+    count = procfs.page_faults(pid) - before
+    return max(count, 0) / max(time.monotonic() - begin, 1e-3)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The growth of a process, while it runs."""
+
+from ..options import COLOR, JSON, MAX_PAUSE, MEMORY_LIMIT, Option
+from .verb import Verb
+
+FOR = Option(
+    "for",
+    "How long to trace (default 60s; of a COMMAND, until it ends).",
+    kind="duration",
+    value="TIME",
+)
+EVERY = Option(
+    "every",
+    "The time from one table to the next (default 10s).",
+    kind="duration",
+    value="TIME",
+    default=10.0,
+)
+COUNT = Option(
+    "count", "End after N intervals.", kind="count", value="N"
+)
+MAX_OVERHEAD = Option(
+    "max-overhead",
+    "The share of a processor that the probes may take of the process "
+    "(default 1%). Beyond it, fewer events are seen, and goref says so.",
+    kind="share",
+    value="SHARE",
+    default=1.0,
+)
+TOP_STACKS = Option(
+    "top",
+    "Stacks to print (default 10). With --json, all are printed by default.",
+    kind="count",
+    value="N",
+)
+IDLE = Option(
+    "idle",
+    "Also print which memory the process did not use meanwhile. This clears "
+    "the marks of use in its page tables (/proc/PID/clear_refs).",
+)
+LOOK = Option(
+    "look",
+    "How to see what the new pages hold, at the end: by a snapshot "
+    "(default), by stopping the process to copy it (attach), or not at all.",
+    kind="choice",
+    value="snapshot|attach|none",
+    choices=("snapshot", "attach", "none"),
+    default="snapshot",
+)
+OUT_TRACE = Option(
+    "out",
+    "Write the stacks to FILE, for `go tool pprof FILE'.",
+    kind="file",
+    value="FILE",
+    letter="o",
+)
+FORMAT_TRACE = Option(
+    "format",
+    "The format of FILE: pprof (default), or folded, a line for each stack, "
+    "for flame graphs.",
+    kind="choice",
+    value="pprof|folded",
+    choices=("pprof", "folded"),
+    default="pprof",
+)
+HTML_TRACE = Option(
+    "html",
+    "Also write a page of HTML with the growth over time.",
+    kind="file",
+    value="FILE",
+)
+JSON_LINES = JSON._replace(
+    help="Print a JSON document in a line for each interval, and one at the "
+    "end."
+)
+
+TRACE = Verb(
+    "trace",
+    "Print what grows in a running process, and who lets it grow",
+    """\
+Watches the process for a minute, and prints a line for each interval: the
+change of its resident memory, by class of `goref rss'. At the end come the
+stacks that touched the new pages, what these pages hold, and who holds that.
+Ctrl-C ends the trace early, and prints what there is.
+
+MODE is rss (default), which sees page faults, or go, which sees the samples of
+Go's own heap profiler: what was allocated meanwhile and survived, by stack.
+With `-- COMMAND', goref starts the command and traces it from its start.""",
+    (
+        FOR,
+        EVERY,
+        COUNT,
+        MAX_OVERHEAD,
+        TOP_STACKS,
+        IDLE,
+        LOOK,
+        OUT_TRACE,
+        FORMAT_TRACE,
+        HTML_TRACE,
+        MAX_PAUSE,
+        JSON_LINES,
+        COLOR,
+        MEMORY_LIMIT,
+    ),
+    "PID [MODE]",
+    """\
+goref first says what it will probe and what that will cost, and at the end what
+it did cost and which events it did not see. Memory that was there before the
+start is not explained: `goref attach PID' does that.
+
+The classes of each interval add up to the change of the Rss in /proc/PID/smaps.
+A page counts where it lies, and belongs to the stack that touched it last
+before it appeared. A page that was mapped along with its neighbour belongs to
+the neighbour's stack. What cannot be attributed is said.
+
+The probes are programs that the kernel checks (BPF), kept by the helper
+goref-trace. They need root, or CAP_BPF with CAP_PERFMON, beside the rights of
+`goref attach'. However goref ends, they end with it. The default probes no
+code of the process. The mode go probes one function of the runtime, which runs
+once for about 512 KiB that are allocated.
+
+The look at the end reads the heap as `goref attach --snapshot' does. If it is
+refused, the stacks are printed without it.
+
+FILE and the page appear whole or not at all.
+
+In gdb there is no trace: a process that gdb holds does not grow.""",
+    (
+        ("trace PID", "a minute of growth, by class and by stack"),
+        (
+            "trace PID go --for 5m --out growth.pb",
+            "what Go allocated in five minutes and still has",
+        ),
+        ("trace --html page.html -- ./server -v", "a command, from its start"),
+    ),
+    choices=((), ("rss", "go")),
+)

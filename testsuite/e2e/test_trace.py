@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref trace: growth by known amounts, by class and by stack."""
+
+import signal
+
+import pytest
+
+from toolchains import Variant, variant_id, variants
+from traces import FLAGS, MIB, PAGE, Growing, Trace, skip_unless_traced
+
+CENTRAL = Variant("go1.24", "cgo")
+
+# How it grows, by how much, the class that grows, and a function of the stack.
+AMOUNTS = {
+    "sessions": (40 * MIB, "go_heap", "main.openSessions"),
+    "rows": (24 * MIB, "go_heap", "main.readRows"),
+    "framed": (20 * MIB, "c_heap", "framed_grow"),
+    "plain": (28 * MIB, "c_heap", "plain_grow"),
+    "mapping": (16 * MIB, "unknown", "grow_mapping"),
+    "stacks": (12 * MIB, "thread_stacks", "use_stack"),
+    "file": (14 * MIB, "mapped_files", "grow_file"),
+    "table": (18 * MIB, "modules", "grow_table"),
+}
+
+
+@pytest.fixture(autouse=True)
+def permitted():
+    skip_unless_traced()
+
+
+def growths(document):
+    return {c["name"]: c["growth_bytes"] for c in document["classes"]}
+
+
+def adds_up(document, growth):
+    assert sum(growths(document).values()) == growth
+
+
+def touched(document, function):
+    """The bytes of all stacks with a function."""
+    return sum(
+        stack["bytes"]
+        for stack in document["stacks"]
+        if any(call["function"] == function for call in stack["frames"])
+    )
+
+
+@pytest.fixture(scope="module")
+def grown():
+    """Two of one: the document of a trace in which it grew in each way, and
+    its Rss then."""
+    skip_unless_traced()
+    with Growing(CENTRAL) as program:
+        words = "--every", "0.5", "--for", "10m", "--max-overhead", "100"
+        with Trace(program.pid, *words) as trace:
+            trace.interval()
+            for way, (size, _, _) in AMOUNTS.items():
+                program.grow(way, size)
+            trace.interval()
+            trace.interval()
+            document = trace.end(signal.SIGINT)
+            yield trace, document, program.rss()
+
+
+def test_it_ends_well(grown):
+    trace, document, _ = grown
+    assert trace.popen.returncode == 0, trace.said
+    assert document["ended"] == "Ctrl-C" and not document["partial"]
+    assert document["dropped"] == 0
+
+
+def test_each_interval_adds_up(grown):
+    trace, document, _ = grown
+    rss = document["rss_before_bytes"]
+    for interval in trace.intervals:
+        adds_up(interval, interval["growth_bytes"])
+        assert interval["rss_bytes"] - rss == interval["growth_bytes"]
+        rss = interval["rss_bytes"]
+    assert rss == document["rss_after_bytes"]
+    adds_up(document, rss - document["rss_before_bytes"])
+
+
+def test_the_end_is_that_of_smaps(grown):
+    _, document, rss = grown
+    assert abs(document["rss_after_bytes"] - rss) <= 64 * PAGE
+
+
+@pytest.mark.parametrize("way", AMOUNTS)
+def test_stack_of_each_amount(grown, way):
+    """Each amount is touched by its own function."""
+    _, document, _ = grown
+    size, _, function = AMOUNTS[way]
+    assert touched(document, function) == pytest.approx(size, rel=0.03)
+
+
+def test_classes(grown):
+    _, document, _ = grown
+    found = growths(document)
+    for name in ("c_heap", "mapped_files", "modules", "thread_stacks"):
+        wanted = sum(a[0] for a in AMOUNTS.values() if a[1] == name)
+        got = sum(v for k, v in found.items() if k.startswith(name))
+        assert got == pytest.approx(wanted, rel=0.03), name
+    go = sum(v for k, v in found.items() if k.startswith("go_"))
+    assert go == pytest.approx(64 * MIB, rel=0.03)
+
+
+def test_nearly_all_pages_have_a_stack(grown):
+    _, document, _ = grown
+    assert document["unattributed_bytes"] <= 0.03 * document["new_bytes"]
+    unfinished = sum(
+        stack["bytes"]
+        for stack in document["stacks"]
+        if not stack["finished"]
+        # A frame of a megabyte is not crossed.
+        and all(call["function"] != "use_stack" for call in stack["frames"])
+    )
+    # _init() of a library has no tables, and touches a page.
+    assert unfinished <= len(FLAGS) * PAGE
+
+
+def test_who_holds_the_pages(grown):
+    """The look at the end names types and holders."""
+    _, document, _ = grown
+    held = {
+        (stack["type"], stack["holder"])
+        for stack in document["stacks"]
+        if stack["bytes"] > MIB
+    }
+    assert ("main.session", "main.sessions") in held
+    assert ("main.row", "main.rows") in held

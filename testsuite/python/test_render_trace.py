@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref trace: rows to text, JSON and a page."""
+
+import json
+
+from goref.render.trace import (
+    ClassGrowth,
+    Idle,
+    Losses,
+    OutsideGrowth,
+    TracedFrame,
+    TracedInterval,
+    TracedStack,
+    TraceReport,
+    interval_document,
+    interval_line,
+)
+from goref.report.traced.area import area, bands
+from goref.report.traced.page import page
+from test_report import HOSTILE, Seen
+
+MIB = 1 << 20
+FRAMES = (
+    TracedFrame("runtime.mallocgc", "/go/malloc.go", 900),
+    TracedFrame("main.fill", "/src/main.go", 12),
+    TracedFrame("main.main", "/src/main.go", 30),
+)
+C_FRAMES = (
+    TracedFrame("malloc", "/lib/libc.so.6", 0),
+    TracedFrame("runtime.asmcgocall", "/go/asm.s", 3),
+    TracedFrame("main.main", "/src/main.go", 31),
+)
+
+
+def report(**more):
+    fields = {
+        "tool_version": "1.2.3",
+        "partial": (),
+        "mode": "rss",
+        "pid": 4711,
+        "seconds": 60.0,
+        "ended": "",
+        "look": "",
+        "rss_before_bytes": 10 * MIB,
+        "rss_after_bytes": 14 * MIB,
+        "classes": [
+            ClassGrowth("go_heap_live", "Go heap: objects", 5 * MIB),
+            ClassGrowth("c_heap", "C heap: other", -MIB),
+            ClassGrowth("unknown", "unknown", 0),
+        ],
+        "stacks": [
+            TracedStack(FRAMES, 4 * MIB, 1024, "go_heap_live",
+                        "Go heap: objects", "main.T", None, "main.cache"),
+            TracedStack(C_FRAMES, MIB, 256, "c_heap", "C heap: other",
+                        is_finished=False),
+            TracedStack([], 4096, 1),
+        ],
+        "new_bytes": 5 * MIB + 4096,
+        "gone_bytes": MIB,
+        "unattributed_bytes": 4096,
+        "unfinished_stacks": 1,
+        "events": 1300,
+        "losses": (),
+        "overhead_percent": 0.123456,
+        "helper_percent": 1.5,
+        "max_overhead_percent": 1.0,
+    }  # fmt: skip
+    return TraceReport(**fields | more)
+
+
+def interval(number, *growths, dropped=0):
+    names = ("go_heap", "c_heap")
+    rows = [ClassGrowth(n, f"text of {n}", g) for n, g in zip(names, growths)]
+    return TracedInterval(number - 1.0, number, 100 * MIB, sum(growths), rows,
+                          0, 7, dropped, 0.5)  # fmt: skip
+
+
+def test_text():
+    assert (
+        report().text()
+        == """\
+process 4711: 10.0 MiB resident, +4.0 MiB in 60.0 s
+
+  +5.0 MiB  Go heap: objects
+  -1.0 MiB  C heap: other
+
+new pages that are still there, by the stack that touched them:
+     4.0 MiB  79.9 %  Go heap: objects, main.T, held by main.cache
+      main.fill at main.go:12
+      main.main at main.go:30
+      and 1 more call
+     1.0 MiB  20.0 %  C heap: other
+      malloc in libc.so.6
+      runtime.asmcgocall at asm.s:3
+      main.main at main.go:31
+      (the rest of the stack could not be read)
+     4.0 KiB   0.1 %
+      no stack was seen
+
+memory that was there before the start is not explained here
+99.9 % of the new pages have a stack
+1 stack could not be followed to the start
+1,300 events; the probes took 0.12 % of a processor, beside 1.50 % for goref-trace
+"""
+    )
+
+
+def test_what_is_said_of_losses():
+    lines = report(
+        partial=("7 events not seen",),
+        losses=[Losses("ring_full", 4), Losses("other", 3)],
+        ended="Ctrl-C",
+        look="refused",
+        idle=[Idle("[heap]", 8192, 4096)],
+        outside=[OutsideGrowth("sockets", "sockets", "process", 9 * MIB, MIB),
+                 OutsideGrowth("slab", "slab", "cgroup", MIB, 0)],
+        cgroup="/app",
+        cgroup_processes=2,
+        out="f.pb",
+        html="p.html",
+    ).lines()
+    text = "\n".join(lines)
+    for said in (
+        "ended early: Ctrl-C",
+        "PARTIAL: 7 events not seen",
+        "4 events not seen: the buffer between the kernel and goref was full",
+        "3 events not seen: other",
+        "was not looked at: refused",
+        "4.0 KiB   8.0 KiB  [heap]",
+        "+1.0 MiB  9.0 MiB  process  sockets",
+        "the group is /app, with 2 processes",
+        "profile: f.pb",
+        "page: p.html",
+    ):
+        assert said in text, said
+
+
+def test_no_growth():
+    lines = report(classes=[], stacks=[], new_bytes=0, rss_after_bytes=0).lines()
+    assert "no class of resident memory has changed" in lines
+    assert lines[0].endswith("-10.0 MiB in 60.0 s")
+    assert any(line.endswith("touched them: none") for line in lines)
+
+
+def test_mode_go():
+    stack = TracedStack(FRAMES, MIB, 9, type="main.T", goroutines=[7],
+                        labels=[("step", "rows")])  # fmt: skip
+    made = report(mode="go", stacks=[stack], sample_rate_bytes=512 << 10)
+    text = made.text()
+    assert "labels step=rows" in text
+    assert "one for about 512.0 KiB" in text
+    assert "have a stack" not in text
+    found = made.document()["stacks"][0]
+    assert found["labels"] == {"step": "rows"} and found["goroutines"] == [7]
+
+
+def test_json():
+    """The keys that scripts rely on; `top` cuts the list of stacks."""
+    found = json.loads(report(top=2).json())
+    assert found["rss_after_bytes"] - found["rss_before_bytes"] == 4 * MIB
+    assert sum(row["growth_bytes"] for row in found["classes"]) == 4 * MIB
+    first, second = found["stacks"]
+    assert [call["function"] for call in first["frames"]] == [
+        call.function for call in FRAMES
+    ]
+    assert first["class"] == "go_heap_live" and first["holder"] == "main.cache"
+    assert first["blocks"] == 1024 and second["finished"] is False
+    assert found["dropped"] == 0 and found["overhead_percent"] == 0.1235
+    assert found["partial"] == [] and found["complete"]
+
+
+def test_top():
+    assert "and 2 more rows with 1.0 MiB (--top)" in report(top=1).text()
+
+
+def test_interval():
+    row = interval(2, 3 * MIB, -MIB, dropped=2)
+    assert interval_line(row).split() == (
+        "2.0 s 100.0 MiB +2.0 MiB text of go_heap +3.0 MiB, "
+        "text of c_heap -1.0 MiB"
+    ).split()
+    found = interval_document(row)
+    assert found["growth_bytes"] == 2 * MIB and found["dropped"] == 2
+    assert found["classes"] == [
+        {"name": "go_heap", "growth_bytes": 3 * MIB},
+        {"name": "c_heap", "growth_bytes": -MIB},
+    ]
+
+
+# -------------------------------------------------------------------- the page
+
+
+def test_bands_are_above_the_lowest_level():
+    found = bands([interval(1, 5, -3), interval(2, -2, -1), interval(3, 0, 9)])
+    assert [(band.name, band.above) for band in found] == [
+        ("go_heap", [0, 5, 3, 3]),
+        ("c_heap", [4, 1, 0, 9]),
+    ]
+    assert not bands([interval(1, 0, 0)])
+
+
+def test_area_is_stacked():
+    """The top of a band is the bottom of the next one."""
+    shapes = area([interval(1, 4, 0), interval(2, 0, 8)]).findall("polygon")
+    lines = [
+        [tuple(map(float, point.split(","))) for point in s.get("points").split()]
+        for s in shapes
+    ]
+    tops = [points[:3] for points in lines]
+    bottoms = [points[3:][::-1] for points in lines]
+    assert bottoms[1] == tops[0]
+    assert tops[1][-1][1] == 0  # all of the height at the largest time
+
+
+def test_page_of_hostile_names():
+    """They become text. A long list of calls is cut."""
+    name = HOSTILE
+    stack = TracedStack([TracedFrame(name, name, 1)] * 60, 1, 1, name, name,
+                        name, None, name)  # fmt: skip
+    made = report(stacks=[stack], losses=[Losses(name, 1)], partial=[name])
+    plain = Seen(page(report(), [interval(1, 5, -5)]))
+    seen = Seen(page(made, [interval(1, 5, -5)]))
+    assert seen.tags.count("script") == plain.tags.count("script")
+    assert any("and 20 more calls" in text for text in seen.texts)
+    assert any("pwned()" in text for text in seen.texts)
+
+
+def test_page_without_growth():
+    text = page(report(stacks=[], classes=[]), [interval(1, 0, 0)])
+    assert "Nothing has changed." in text and "No new pages." in text

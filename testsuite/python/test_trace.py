@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref trace: the plan of the command line, and what the helper says."""
+
+import math
+import os
+import random
+import select
+import socket
+import struct
+
+import pytest
+
+from goref import args
+from goref.render.trace import TracedFrame, TracedStack
+from goref.trace import (
+    cgroup,
+    findings,
+    idle,
+    outside,
+    plan,
+    sockets,
+    written,
+)
+from goref.trace.gathered import Gathered
+from goref.trace.helper import RECORD_BYTES, Damaged, Decoder, Message
+from goref.trace.stacks import UNSEEN, Frame, Stacks
+from goref.verbs import STANDALONE
+
+
+def planned(*words):
+    parser = args.Parser(
+        "goref trace", STANDALONE["trace"].options, path=str, has_quotes=False
+    )
+    return plan.of(parser.parse(words))
+
+
+# ------------------------------------------------------------------- the plan
+
+
+def test_defaults():
+    found = planned("4711")
+    assert found.pid == 4711 and found.mode == "rss"
+    assert (found.seconds, found.every_s) == (60, 10)
+    assert found.overhead == 1 and found.intervals() == 6
+
+
+@pytest.mark.parametrize(
+    "words, seconds, every_s, intervals",
+    [
+        (["--for", "25s"], 25, 10, 3),
+        (["--for", "5"], 5, 5, 1),
+        (["--for", "1m", "--every", "500ms"], 60, 0.5, 120),
+        (["--count", "3"], 30, 10, 3),
+        (["--count", "3", "--for", "2h"], 30, 10, 3),
+        (["--count", "9", "--for", "20s"], 20, 10, 2),
+        (["--every", "0.1", "--for", "0.3"], 0.3, 0.1, 3),
+    ],
+)
+def test_times(words, seconds, every_s, intervals):
+    found = planned("1", *words)
+    assert found.seconds == pytest.approx(seconds)
+    assert found.every_s == every_s
+    assert found.intervals() == intervals
+    assert found.end_s(intervals) == found.seconds
+    assert found.end_s(1) == every_s
+
+
+def test_a_command():
+    found = planned("go", "--every", "1s", "--", "./server", "--for", "-v")
+    assert found.pid is None and found.mode == "go"
+    assert found.command == ("./server", "--for", "-v")
+    assert math.isinf(found.seconds) and found.every_s == 1
+    assert planned("--for", "5s", "--", "true").seconds == 5
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "no PID given"),
+        (["rss"], "PID comes first"),
+        (["0"], "PID comes first"),
+        (["1", "heap"], "there is no mode heap (rss, go)"),
+        (["1", "rss", "go"], "go has no meaning"),
+        (["--"], "no COMMAND"),
+        (["1", "--", "true"], "there is no mode 1"),
+        (["1", "--every", "0.01"], "--every: at least 0.1s"),
+        (["1", "--for", "900h"], "at most a month"),
+        (["1", "--for", "0"], "not a time"),
+        (["1", "--for", "1w"], "not a time"),
+        (["1", "--max-overhead", "0%"], "not a percentage"),
+        (["1", "--max-overhead", "101%"], "not a percentage"),
+        (["1", "--look", "none", "--max-pause", "5"], "--max-pause"),
+        (["1", "--look", "later"], "later"),
+    ],
+)
+def test_refusals(words, said):
+    with pytest.raises(args.UsageError) as problem:
+        planned(*words)
+    assert said in str(problem.value)
+
+
+# ----------------------------------------------------------------- the helper
+
+STREAM = (
+    b"probe page faults\nready\nevents 2\n" + b"\n" * 48
+    + b"stack 1 0 1 7\nsamples 0\ntick 1\nsamples 1\n" + bytes(48) + b"end\n"
+)  # fmt: skip
+MESSAGES = [
+    Message("probe", "page faults"),
+    Message("ready", ""),
+    Message("events", "2", b"\n" * 48),
+    Message("stack", "1 0 1 7"),
+    Message("samples", "0"),
+    Message("tick", "1"),
+    Message("samples", "1", bytes(48)),
+    Message("end", ""),
+]
+
+
+def test_messages_in_any_pieces():
+    """Records may have the bytes of lines."""
+    chance = random.Random(1)
+    for _ in range(200):
+        decoder, found, left = Decoder(), [], STREAM
+        while left:
+            size = chance.randint(1, 40)
+            found += decoder.feed(left[:size])
+            left = left[size:]
+        assert found == MESSAGES
+
+
+@pytest.mark.parametrize(
+    "said", ["events x", "events -1", "samples 99999999", "x" * (1 << 17)]
+)
+def test_a_damaged_message(said):
+    with pytest.raises(Damaged):
+        list(Decoder().feed(said.encode() + b"\n" * (len(said) < 99)))
+
+
+class Program:
+    """A scan, and the growth of its process."""
+
+    def __init__(self):
+        self.events, self.asked = [], []
+
+    def name_frames(self, pcs):
+        self.asked += pcs
+        return [
+            [("main.inner", "m.go", 3, True), ("main.f", "m.go", 9, False)]
+            if pc == 0x10
+            else []
+            for pc in pcs
+        ]
+
+    def add_events(self, records):
+        self.events.append(records)
+
+    def labels_at(self, address):
+        return [("step", f"{address:#x}")]
+
+
+PLACES = (
+    "file 1 /lib/lib c.so",
+    "place 1 0x10 0x10 1 main.f",
+    "place 2 0x20 0x120 1 operator new(unsigned long)",
+    "place 3 0x30 0x130 1",
+    "place 4 0x40 0x0 0",
+    "stack 1 0 2 2 1",
+    "stack 2 1 2 3 4",
+)
+
+
+def take(gathered, lines):
+    for line in lines:
+        name, _, rest = line.partition(" ")
+        gathered.take(Message(name, rest))
+
+
+def test_stacks():
+    gathered, program = Gathered(), Program()
+    gathered.open(program, program)
+    take(gathered, PLACES)
+    gathered.take(Message("events", "1", bytes(RECORD_BYTES["events"])))
+    assert gathered.stacks[1] == (
+        (
+            Frame("operator new(unsigned long)", "/lib/lib c.so"),
+            Frame("main.inner", "m.go", 3),
+            Frame("main.f", "m.go", 9),
+        ),
+        True,
+    )
+    assert gathered.stacks[2] == (
+        (Frame("lib c.so+0x130", "/lib/lib c.so"), Frame("0x40")),
+        False,
+    )
+    assert gathered.stacks[3] is UNSEEN
+    assert program.events == [bytes(24)]
+    gathered.take(Message("events", "0", b""))
+    assert program.asked == [0x10, 0x20, 0x30, 0x40]  # once
+
+
+def test_events_before_the_program():
+    gathered, program = Gathered(), Program()
+    record = struct.pack("<QIIQ", 0x1000, 1, 0, 0)
+    gathered.take(Message("events", "1", record))
+    assert not program.events
+    gathered.open(program, program)
+    assert program.events == [record]
+
+
+def test_samples():
+    """The latest sample of an address counts; labels are read once."""
+    gathered, program = Gathered(), Program()
+    gathered.open(program, program)
+    pack = struct.Struct("<QQQQQII").pack
+    records = pack(16, 100, 7, 0x99, 1, 1, 4) + pack(16, 200, 8, 0x99, 2, 2, 5)
+    gathered.take(Message("samples", "2", records))
+    assert [*gathered.samples] == [16]
+    assert gathered.samples[16].bytes == 200
+    assert gathered.labels == {0x99: (("step", "0x99"),)}
+
+
+def test_losses_and_costs():
+    gathered = Gathered()
+    take(gathered, ["lost ring_full 3", "cost 10 2000 500", "lost ring_full 1"])
+    cost = gathered.take_cost()
+    assert (cost.events, cost.bpf_ns, cost.lost["ring_full"]) == (10, 2000, 4)
+    assert gathered.take_cost().events == 0
+    assert gathered.all_lost == {"ring_full": 4}
+    take(gathered, ["gone process 7 has ended"])
+    assert gathered.gone == "process 7 has ended"
+
+
+# --------------------------------------------------------------------- numbers
+
+
+@pytest.mark.parametrize("size", [1, 96, 4096, 1 << 20, 1 << 30])
+def test_weight_of_a_sample(size):
+    """Bytes are sampled as a Poisson process of one event in `rate` bytes."""
+    rate = 512 << 10
+    chance = 1 - math.exp(-size / rate)
+    assert findings.weight(size, rate) == pytest.approx(1 / chance)
+    assert findings.weight(size, 1) == 1
+    assert findings.weight(size, 0) == 1
+
+
+def stacks():
+    call = TracedFrame("main.f", "m.go", 3), TracedFrame("main.main", "m.go", 9)
+    return [
+        TracedStack(call, 8192, 2, "go_heap_live", "", "main.T", None, "main.x"),
+        TracedStack(call[1:], 4096),
+        TracedStack([TracedFrame("a;b c", "lib.so", 0)], 1, None, "c_heap"),
+        TracedStack([], 5),
+    ]
+
+
+def test_folded():
+    assert written.folded(stacks()).splitlines() == [
+        "main.main;main.f;[go_heap_live] 8192",
+        "main.main 4096",
+        "a:b c;[c_heap] 1",
+        "[no stack] 5",
+    ]
+
+
+def test_tree():
+    """Each stack is a path from the outermost call, once for its labels."""
+    tree = written._Tree()
+    for stack in [*stacks(), *stacks()]:
+        tree.add(stack)
+    assert sum(node[4] for node in tree.nodes) == 2 * (8192 + 4096 + 1 + 5)
+    assert all(node[0] < at for at, node in enumerate(tree.nodes))
+    assert len(tree.nodes) == 5 and len(tree.sets) == 3
+
+
+def test_idle_of_a_process():
+    """Our own mappings: never more idle than resident."""
+    rows = idle.read(os.getpid())
+    assert rows and sum(row.rss_bytes for row in rows) > 1 << 20
+    assert all(0 <= row.idle_bytes <= row.rss_bytes for row in rows)
+    assert idle.read(1 << 30) is None
+
+
+# ------------------------------------------------- beside the resident pages
+
+
+def written_under(folder, files):
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+V2 = "25 1 0:24 {} /cg rw - cgroup2 cgroup2 rw\n"
+V1 = "30 1 0:29 {} /v1 rw - cgroup cgroup rw,memory\n"
+
+
+def test_group_of_version_2(tmp_path):
+    written_under(tmp_path, {
+        "proc/self/mountinfo": "1 2 0:1 / / rw - ext4 x rw\n" + V2.format("/"),
+        "proc/7/cgroup": "0::/app/one\n",
+        "cg/app/one/memory.current": "9000\n",
+        "cg/app/one/memory.stat": "anon 5000\nsock 70\nslab 800\nslab_x 1\n",
+    })  # fmt: skip
+    found = cgroup.find(7, f"{tmp_path}/proc", str(tmp_path))
+    assert found == (f"{tmp_path}/cg/app/one", "/app/one", True)
+    counts = cgroup.read(found)
+    assert counts.bytes == 9000 and counts.parts == {"sock": 70, "slab": 800}
+
+
+def test_group_of_version_1_below_a_root(tmp_path):
+    """A container mounts a part of the hierarchy. That of version 2 counts no
+    memory beside it."""
+    written_under(tmp_path, {
+        "proc/self/mountinfo": V2.format("/") + V1.format("/docker/x"),
+        "proc/7/cgroup": "4:memory,cpu:/docker/x/app\n0::/\n",
+        "v1/app/memory.usage_in_bytes": "500\n",
+        "v1/app/memory.stat": "cache 100\nrss 3\n",
+        "v1/app/memory.kmem.usage_in_bytes": "60\n",
+    })  # fmt: skip
+    found = cgroup.find(7, f"{tmp_path}/proc", str(tmp_path))
+    assert found == (f"{tmp_path}/v1/app", "/docker/x/app", False)
+    assert cgroup.read(found).parts == {"cache": 100, "kernel": 60}
+
+
+@pytest.mark.parametrize("name", ["/../x", "x", ""])
+def test_a_group_that_is_not_seen(tmp_path, name):
+    written_under(tmp_path, {
+        "proc/self/mountinfo": V2.format("/") + "damaged\n - a b\n",
+        "proc/7/cgroup": f"0::{name}\n:\n",
+        "memory.current": "1\n",
+    })  # fmt: skip
+    assert cgroup.find(7, f"{tmp_path}/proc", str(tmp_path)) is None
+    assert cgroup.find(8, f"{tmp_path}/proc", str(tmp_path)) is None
+
+
+def test_sockets_of_a_process():
+    """Data that nobody has received yet is memory of the kernel."""
+    if sockets.bytes_of(os.getpid()) is None:
+        pytest.skip("the kernel has no sock_diag")
+    one, other = socket.socketpair()
+    with one, other:
+        before = sockets.bytes_of(os.getpid())
+        one.send(b"x" * 50000)
+        grown = sockets.bytes_of(os.getpid()) - before
+        if not grown:
+            pytest.skip("the kernel has no unix_diag")
+        assert 50000 <= grown < 200000
+        while other.recv(1 << 20, socket.MSG_DONTWAIT) and _is_readable(other):
+            pass
+        assert sockets.bytes_of(os.getpid()) - before < grown / 2
+
+
+def _is_readable(one):
+    return bool(select.select([one], [], [], 0)[0])
+
+
+def test_a_damaged_answer_of_the_kernel():
+    for answer in (b"", b"\0" * 3, b"\0" * 8, b"\xff" * 8, b"\4\0\5\0" * 9):
+        assert sockets.memory_of(answer, 0, 5) is None
+
+
+def test_changes_beside_the_pages():
+    def at(group, *levels):
+        return outside.Outside(group, 1, levels)
+
+    before = at("/a", outside.Level("sockets", "s", "process", 10),
+                outside.Level("slab", "t", "cgroup", 7))  # fmt: skip
+    after = at("/a", outside.Level("sockets", "s", "process", 30),
+               outside.Level("slab", "t", "cgroup", 5))  # fmt: skip
+    found = outside.changes(before, after)
+    assert [row.growth_bytes for row in found] == [20, -2]
+    moved = outside.changes(before, after._replace(group="/b"))
+    assert [row.name for row in moved] == ["sockets"]
+    assert outside.read(os.getpid()).levels[0].bytes > 0
