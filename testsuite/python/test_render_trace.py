@@ -12,6 +12,7 @@ from goref.render.trace import (
     TracedInterval,
     TracedStack,
     TraceReport,
+    caller,
     interval_document,
     interval_line,
 )
@@ -38,6 +39,7 @@ def report(**more):
         "partial": (),
         "mode": "rss",
         "pid": 4711,
+        "exe": "/srv/leaky",
         "seconds": 60.0,
         "ended": "",
         "look": "",
@@ -79,7 +81,7 @@ def test_text():
     assert (
         report().text()
         == """\
-process 4711: 10.0 MiB resident, +4.0 MiB in 60.0 s
+process 4711 (leaky): 10.0 MiB resident, +4.0 MiB in 60.0 s
 
   +5.0 MiB  Go heap: objects
   -1.0 MiB  C heap: other
@@ -88,7 +90,6 @@ new pages that are still there, by the stack that touched them:
      4.0 MiB  79.9 %  Go heap: objects, main.T, held by main.cache
       main.fill at main.go:12
       main.main at main.go:30
-      and 1 more call
      1.0 MiB  20.0 %  C heap: other
       malloc in libc.so.6
       runtime.asmcgocall at asm.s:3
@@ -188,6 +189,24 @@ def test_interval():
 
 
 # -------------------------------------------------------------------- the page
+
+
+def test_calls_far_out():
+    """The program's own call is there, however deep the stack is."""
+    inner = [TracedFrame("f", "/lib/x.so", 0)] * 20
+    rest = [*C_FRAMES[1:], FRAMES[2]]
+    text = report(stacks=[TracedStack([*inner, *rest], 1)]).text()
+    assert text.count("      f in x.so") == 6
+    assert "15 calls of C and cgo\n      main.main at main.go:31\n" in text
+    assert "and 1 more call" in text
+
+
+def test_caller():
+    """The call that a person looks for first."""
+    assert caller(FRAMES) == FRAMES[1]
+    assert caller(C_FRAMES) == C_FRAMES[2]
+    assert caller(C_FRAMES[:1]) == C_FRAMES[0]
+    assert caller([]) is None
 
 
 def test_bands_are_above_the_lowest_level():

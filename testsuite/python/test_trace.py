@@ -373,3 +373,11 @@ def test_changes_beside_the_pages():
     moved = outside.changes(before, after._replace(group="/b"))
     assert [row.name for row in moved] == ["sockets"]
     assert outside.read(os.getpid()).levels[0].bytes > 0
+
+
+def test_rows_that_read_alike():
+    """Two code addresses of one line are one row."""
+    rows = [row._replace(frames=[*row.frames]) for row in stacks() * 2]
+    found = findings._merged(rows)
+    assert [row.bytes for row in found] == [16384, 8192, 10, 2]
+    assert [row.blocks for row in found] == [4, 0, 0, 0]

@@ -129,6 +129,7 @@ class _Asked:
             partial=findings.partial(outcome),
             mode=outcome.plan.mode,
             pid=outcome.pid,
+            exe=outcome.exe,
             seconds=outcome.seconds,
             ended=outcome.ended,
             look=outcome.look.problem,

@@ -110,7 +110,8 @@ class OutsideGrowth(NamedTuple):
 
 def signed(count: int) -> str:
     """Bytes with a sign: +1.0 MiB."""
-    return f"{'-' if count < 0 else '+'}{human_bytes(abs(count))}"
+    sign = "-" if count < 0 else "+" if count else ""
+    return f"{sign}{human_bytes(abs(count))}"
 
 
 def interval_line(interval: TracedInterval) -> str:
@@ -157,12 +158,13 @@ def _rounded(share: float | None) -> float | None:
 class TraceReport(Report):
     """The end of a trace.
 
-    mode: rss or go. ended: why it ended before its time, or "". look: why
+    mode: rss or go. exe: the path of the executable, or "". ended: why it ended before its time, or "". look: why
     there was no look at the end, or "". unattributed_bytes: of new pages.
     rest: what the stacks beyond a limit have, in bytes."""
 
     mode: str
     pid: int
+    exe: str
     seconds: float
     ended: str
     look: str
@@ -197,10 +199,12 @@ class TraceReport(Report):
     def lines(self) -> list[str]:
         growth = self.rss_after_bytes - self.rss_before_bytes
         how_long = f"{self.seconds:.1f} s"
+        name = self.exe.rpartition("/")[2] or "?"
         return [
             title(
-                f"process {self.pid}: {human_bytes(self.rss_before_bytes)} "
-                f"resident, {signed(growth)} in {how_long}"
+                f"process {self.pid} ({name}): "
+                f"{human_bytes(self.rss_before_bytes)} resident, "
+                f"{signed(growth)} in {how_long}"
             ),
             *([f"ended early: {self.ended}"] if self.ended else []),
             *partial_lines(self.partial, _CONSEQUENCE),
@@ -347,6 +351,7 @@ class TraceReport(Report):
         return {
             "mode": self.mode,
             "pid": self.pid,
+            "exe": self.exe or None,
             "seconds": round(self.seconds, 3),
             "ended": self.ended or None,
             "look": self.look or None,
@@ -400,6 +405,21 @@ def _stack_document(stack: TracedStack) -> Document:
     }
 
 
+_LIBRARIES = ("libc.so", "libc-", "ld-linux", "ld-musl", "libpthread")
+
+
+def caller(frames: Sequence[TracedFrame]) -> TracedFrame | None:
+    """The innermost call that is neither of libc nor of Go's runtime; without
+    one, the innermost of all."""
+    for frame in frames:
+        file = frame.file.rpartition("/")[2]
+        if not (
+            file.startswith(_LIBRARIES) or frame.function.startswith("runtime.")
+        ):
+            return frame
+    return frames[0] if frames else None
+
+
 def frame_text(frame: TracedFrame) -> str:
     """`main.f at main.go:12', or the function and its library."""
     name = frame.file.rpartition("/")[2]
@@ -413,10 +433,7 @@ def frame_text(frame: TracedFrame) -> str:
 def _call_lines(stack: TracedStack) -> list[str]:
     if not stack.frames:
         return [f"      {_UNSEEN}"]
-    lines = [f"      {frame_text(f)}" for f in _own_calls(stack.frames)]
-    left = len(stack.frames) - len(lines)
-    if left > 0:
-        lines.append(f"      and {counted(left, 'more call')}")
+    lines = _frame_lines(stack.frames)
     if not stack.is_finished:
         lines.append("      (the rest of the stack could not be read)")
     if stack.labels:
@@ -425,19 +442,34 @@ def _call_lines(stack: TracedStack) -> list[str]:
     return lines
 
 
-def _own_calls(frames: Sequence[TracedFrame]) -> Sequence[TracedFrame]:
-    """The calls from the program's own innermost one on: those of the
-    runtime, which every allocation has, go."""
-    at = next(
-        (
-            i
-            for i, frame in enumerate(frames)
-            if frame.line and not frame.function.startswith("runtime.")
-        ),
-        0,
+def _frame_lines(frames: Sequence[TracedFrame]) -> list[str]:
+    """The first calls, and the program's own first one of Go, however far out
+    it is."""
+    first = _first_shown(frames)
+    at = next((i for i, f in enumerate(frames) if _is_own(f)), first)
+    end = first + _CALLS
+    lines = [f"      {frame_text(f)}" for f in frames[first:end]]
+    if at >= end:
+        between = at - end
+        if between:
+            lines.append(f"      {counted(between, 'call')} of C and cgo")
+        lines.append(f"      {frame_text(frames[at])}")
+        end = at + 1
+    if end < len(frames):
+        lines.append(f"      and {counted(len(frames) - end, 'more call')}")
+    return lines
+
+
+def _is_own(frame: TracedFrame) -> bool:
+    """Is it Go's, but neither the runtime's nor cgo's?"""
+    name = frame.function
+    return bool(
+        frame.line and not name.startswith("runtime.") and "._C" not in name
     )
-    first = min(at, max(len(frames) - 1, 0))
-    # Calls of C before the first one of Go stay.
-    if any(not frame.line for frame in frames[:first]):
-        first = 0
-    return frames[first : first + _CALLS]
+
+
+def _first_shown(frames: Sequence[TracedFrame]) -> int:
+    """Calls of the runtime, which every allocation has, are left out, unless C
+    has called."""
+    at = next((i for i, f in enumerate(frames) if _is_own(f)), 0)
+    return 0 if any(not frame.line for frame in frames[:at]) else at

@@ -114,7 +114,23 @@ def page_stacks(outcome: Outcome) -> list[TracedStack]:
         ]
     else:
         rows = [_page_row(stacks, row, row.class_text) for row in found.groups]
-    return sorted(rows, key=lambda row: -row.bytes)
+    return _merged(rows)
+
+
+def _merged(rows: Iterable[TracedStack]) -> list[TracedStack]:
+    """One row for those that read alike, the largest first. Code addresses of
+    one line are different stacks."""
+    sums: dict[TracedStack, list[int]] = {}
+    for row in rows:
+        key = row._replace(frames=tuple(row.frames), bytes=0, blocks=0)
+        sizes = sums.setdefault(key, [0, 0])
+        sizes[0] += row.bytes
+        sizes[1] += row.blocks or 0
+    found = [
+        key._replace(bytes=size, blocks=blocks)
+        for key, (size, blocks) in sums.items()
+    ]
+    return sorted(found, key=lambda row: -row.bytes)
 
 
 def _page_row(stacks: Stacks, row: Any, class_text: str) -> TracedStack:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -38,12 +39,14 @@ _OFF = {
 class Outcome(NamedTuple):
     """All that a trace has found.
 
-    plan: as it was carried out: the mode may be another one. ended: why it
+    plan: as it was carried out: the mode may be another one. exe: the path of
+    the executable, or "". ended: why it
     ended before its time, or "". outside: the memory beside the resident pages, before
     and after. look: what the look at the end has found."""
 
     plan: plans.Plan
     pid: int
+    exe: str
     begin_time: float
     intervals: Sequence[Interval]
     gathered: Gathered
@@ -64,6 +67,14 @@ class Outcome(NamedTuple):
     @property
     def seconds(self) -> float:
         return self.intervals[-1].end_s
+
+
+def _exe(pid: int) -> str:
+    """The path of the executable; "" if it cannot be read."""
+    try:
+        return os.readlink(f"/proc/{pid}/exe")
+    except OSError:
+        return ""
 
 
 class Session:
@@ -116,6 +127,7 @@ class Session:
         return Outcome(
             self.plan,
             self.pid,
+            self.exe,
             begin,
             intervals,
             self.gathered,
@@ -133,6 +145,7 @@ class Session:
         source = process.Process(pid, "residency")
         prepared = source.prepare(self.progress, self.limits[1], "residency")
         self.scan: Scan = prepared.scan
+        self.exe = _exe(pid)
         self.facts: TraceFacts = self.scan.trace_facts()
         self.growth: Growth = native.load().Growth(
             self.scan, from_empty=self.command is not None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...render.trace import LOST, TracedStack, frame_text, signed
+from ...render.trace import LOST, TracedStack, caller, frame_text, signed
 from ...render.units import counted, human_bytes, printable
 from ..markup import el, empty, note, prose, section
 from ..shell import Sheet, shell
@@ -43,7 +43,7 @@ def page(report: TraceReport, intervals: Sequence[TracedInterval]) -> str:
     ]
     return shell(
         Sheet(
-            title=f"process {report.pid}: trace by goref",
+            title=f"{_name(report)}: trace by goref",
             links=[(name, title) for name, title, _ in parts],
             main=[_first(report), [part for _, _, part in parts]],
             data={},
@@ -64,8 +64,9 @@ def _first(report: TraceReport) -> Element:
         "div",
         {"class": "first"},
         el("div", {"class": "subject"},
-           el("h1", None, f"Process {report.pid}"),
-           el("p", {"class": "target"}, f"trace of {report.mode}")),
+           el("h1", {"title": report.exe}, _name(report)),
+           el("p", {"class": "target"},
+              f"process {report.pid}, trace of {report.mode}")),
         _partial(report),
         el("ul", {"class": "findings", "aria-label": "What has changed"},
            el("li", None,
@@ -73,6 +74,10 @@ def _first(report: TraceReport) -> Element:
                  el("strong", None, f"Resident memory {what}"),
                  el("span", {"class": "verdict"}, prose(verdict))))),
     )  # fmt: skip
+
+
+def _name(report: TraceReport) -> str:
+    return printable(report.exe.rpartition("/")[2] or "?")
 
 
 def _partial(report: TraceReport) -> Element | None:
@@ -212,11 +217,13 @@ def _what(stack: TracedStack) -> str:
 
 
 def _first_call(stack: TracedStack) -> str:
-    return stack.frames[0].function if stack.frames else ""
+    frame = caller(stack.frames)
+    return frame.function if frame else ""
 
 
 def _calls(stack: TracedStack) -> Element:
-    if not stack.frames:
+    first = caller(stack.frames)
+    if first is None:
         return el("span", None, "no stack was seen")
     lines = [frame_text(frame) for frame in stack.frames[:_MOST_CALLS]]
     left = len(stack.frames) - len(lines)
@@ -226,9 +233,9 @@ def _calls(stack: TracedStack) -> Element:
     return el(
         "details",
         None,
-        el("summary", None, el("code", None, printable(lines[0]))),
+        el("summary", None, el("code", None, frame_text(first))),
         el("ol", {"class": "calls"},
-           [el("li", None, el("code", None, line)) for line in lines[1:]]),
+           [el("li", None, el("code", None, line)) for line in lines]),
     )  # fmt: skip
 
 

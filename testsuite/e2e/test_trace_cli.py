@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref trace on the command line: the files that it writes, and what it
+refuses in one line."""
+
+import json
+import os
+import subprocess
+
+import pytest
+
+from pprof import Profile
+from session import run_cli, run_gdb
+from toolchains import Variant, build_c
+from traces import MIB, Growing, Trace, skip_unless_traced
+
+CENTRAL = Variant("go1.24", "cgo")
+SHORT = ["--every", "0.2", "--count", "2", "--look", "none"]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ([], "no PID given"),
+        (["rss"], "PID comes first"),
+        (["1", "heap"], "there is no mode heap"),
+        (["1", "--for", "soon"], "not a time: soon"),
+        (["1", "--max-overhead", "0"], "not a percentage"),
+        (["1", "--format", "folded"], "--format is about the file"),
+        (["1", "--out", "x", "--html", "./x"], "name the same file"),
+        (["1", "--"], "no COMMAND behind"),
+        (["1", "--timeout", "3"], "unrecognized arguments"),
+    ],
+)
+def test_wrong_words(words, said, tmp_path):
+    done = run_cli(["trace", *words], cwd=tmp_path)
+    assert done.returncode == 2 and not done.stdout
+    assert said in done.stderr and done.stderr.count("\n") == 1
+    assert "goref trace --help" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["999999999"], "999999999"),
+        (["1", "--out", "none/x"], "none/x"),
+        (["--", "no-such-command"], "there is no such command"),
+    ],
+)
+def test_what_cannot_be(words, said, tmp_path):
+    done = run_cli(["trace", *words], cwd=tmp_path)
+    assert done.returncode == 1 and not done.stdout
+    assert said in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_program_of_c():
+    exe = build_c("#include <unistd.h>\nint main(void) { pause(); }\n")
+    with subprocess.Popen([exe]) as target:
+        try:
+            done = run_cli(["trace", target.pid])
+        finally:
+            target.kill()
+    assert done.returncode == 1
+    assert "Go" in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_behind_attach():
+    done = run_cli(["attach", str(os.getpid()), "trace"])
+    assert done.returncode == 2
+    assert f"write `goref trace {os.getpid()} ...'" in done.stderr
+
+
+def test_in_gdb():
+    run = run_gdb([], ["goref trace 1", "help goref trace"])
+    assert "does not grow" in run.stderr and "in a shell" in run.stderr
+    assert "Ctrl-C ends the trace early" in run.parts[1]
+
+
+# ----------------------------------------------------------------------- files
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    """A trace that has written all files, and their folder."""
+    skip_unless_traced()
+    folder = tmp_path_factory.mktemp("trace")
+    words = ["--every", "0.2", "--for", "10m", "--look", "none", "--idle",
+             "--max-overhead", "100"]  # fmt: skip
+    words += ["--out", folder / "out", "--html", folder / "page"]
+    with Growing(CENTRAL) as program:
+        with Trace(program.pid, *words) as trace:
+            trace.interval()
+            program.grow("sessions", 4 * MIB)
+            program.grow("plain", 4 * MIB)
+            trace.interval()
+            trace.interval()
+            yield trace.end(2), folder
+
+
+def test_profile(grown):
+    """All stacks are in the profile, with their bytes."""
+    document, folder = grown
+    profile = Profile.load(folder / "out")
+    assert sum(s.values[-1] for s in profile.samples) == sum(
+        stack["bytes"] for stack in document["stacks"]
+    )
+    names = {name for s in profile.samples for name in s.path}
+    assert {"main.openSessions", "plain_grow", "main.main"} <= names
+
+
+def test_page(grown):
+    document, folder = grown
+    page = (folder / "page").read_text()
+    assert page.count("<polygon") == sum(
+        1 for c in document["classes"] if c["growth_bytes"]
+    )
+    assert "main.openSessions" in page and "plain_grow in plain" in page
+
+
+def test_idle(grown):
+    document, _ = grown
+    rows = document["idle"]
+    assert sum(row["rss_bytes"] for row in rows) >= 8 * MIB
+    assert all(row["idle_bytes"] <= row["rss_bytes"] for row in rows)
+
+
+def test_folded(tmp_path):
+    skip_unless_traced()
+    out = tmp_path / "stacks"
+    with Growing(CENTRAL) as program:
+        words = ["--out", out, "--format", "folded", "--look", "none"]
+        words += ["--every", "0.2", "--for", "10m", "--max-overhead", "100"]
+        with Trace(program.pid, *words) as trace:
+            trace.interval()
+            program.grow("table", 4 * MIB)
+            trace.interval()
+            document = trace.end(2)
+    lines = [line.rsplit(" ", 1) for line in out.read_text().splitlines()]
+    assert sum(int(size) for _, size in lines) == sum(
+        stack["bytes"] for stack in document["stacks"]
+    )
+    largest = max(lines, key=lambda line: int(line[1]))[0]
+    assert largest.startswith("runtime.goexit;runtime.main;main.main;")
+    assert largest.endswith("[modules]") and "grow_table" in largest
+
+
+def test_text():
+    """The text has a line an interval, and ends with what it rests on."""
+    skip_unless_traced()
+    with Growing(CENTRAL) as program:
+        done = run_cli(["trace", program.pid, *SHORT])
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].split() == ["time", "resident", "change", "largest",
+                                "changes"]  # fmt: skip
+    assert lines[1].split()[:2] == ["0.2", "s"]
+    assert "memory that was there before the start" in done.stdout
+    assert "page faults in user mode" in done.stderr
+    assert "the limit is 1 %" in done.stderr
+
+
+def test_json_is_one_document_a_line():
+    skip_unless_traced()
+    with Growing(CENTRAL) as program:
+        done = run_cli(["trace", program.pid, "--json", *SHORT])
+    first, second, last = map(json.loads, done.stdout.splitlines())
+    assert second["begin_s"] == pytest.approx(first["end_s"], abs=0.01)
+    assert last["look"] == "--look none" and last["pid"] == program.pid
+    assert last["exe"].endswith("/traced")
