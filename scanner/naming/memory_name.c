@@ -87,6 +87,14 @@ bool gr_memory_is_container(struct gr_program *program, uint32_t label)
 	       type->kind == GR_KIND_MAP;
 }
 
+/* A type with an unrolled mask is a copy without kind and name. */
+static bool is_copy(const struct gr_runtime *rt, const struct gr_span *span,
+		    uint64_t addr)
+{
+	return addr == span->large_type && rt->layout.has.tflag_unrolled &&
+	       gr_heap_is_synthetic_type(rt, addr);
+}
+
 struct gr_error *gr_memory_header_label(struct gr_program *program,
 					const struct gr_span *span,
 					uint32_t index, uint32_t *ret)
@@ -103,7 +111,7 @@ struct gr_error *gr_memory_header_label(struct gr_program *program,
 		gr_recorder_note(program->rt.recorder, header, GR_WORD_BYTES);
 		addr = gr_load_u64(header);
 	}
-	if (!addr)
+	if (!addr || is_copy(&program->rt, span, addr))
 		return NULL;
 	err = gr_types_from_runtime(program->types, addr, &type);
 	if (err || type == GR_TYPE_NONE)
