@@ -4,6 +4,7 @@
 
 #include "growth/frame_names.h"
 #include "growth/growth_pages.h"
+#include "growth/growth_samples.h"
 #include "growth/trace_facts.h"
 
 static struct gr_py_scan *cast(PyObject *self)
@@ -144,4 +145,36 @@ PyObject *gr_py_scan_growth_pages(PyObject *obj, PyObject *args,
 	}
 	PyBuffer_Release(&data);
 	return pages ? gr_py_keep_growth_pages(self, pages) : NULL;
+}
+
+// ------------------------------------------------------------------ samples
+
+PyObject *gr_py_scan_growth_samples(PyObject *obj, PyObject *args,
+				    PyObject *kwargs)
+{
+	struct gr_py_scan *self = cast(obj);
+	struct gr_growth_samples *samples = NULL;
+	Py_buffer data;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*:growth_samples",
+					 gr_py_scan_growth_samples_names,
+					 &data))
+		return NULL;
+	size_t n = (size_t)data.len / sizeof(uint64_t);
+	_cleanup_free_ uint64_t *addrs = calloc(n + 1, sizeof(*addrs));
+	if (!addrs) {
+		PyErr_NoMemory();
+	} else if ((size_t)data.len % sizeof(*addrs)) {
+		PyErr_SetString(gr_py_argument_error,
+				"addresses have 8 bytes each");
+	} else if (gr_py_scan_enter(self)) {
+		memcpy(addrs, data.buf, n * sizeof(*addrs));
+		struct gr_error *err =
+			gr_scan_growth_samples(self->scan, addrs, n, &samples);
+		gr_py_scan_leave(self);
+		if (err)
+			gr_py_raise(err);
+	}
+	PyBuffer_Release(&data);
+	return samples ? gr_py_keep_growth_samples(self, samples) : NULL;
 }

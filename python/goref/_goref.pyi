@@ -1300,6 +1300,32 @@ class GrowthPages(NamedTuple):  # gr_growth_pages
     """Pages that are not resident any more."""
     gaps: Gaps
 
+class GrowthSample(NamedTuple):  # gr_growth_sample
+    """An object that the runtime has sampled, and has not freed since."""
+
+    address: _Addr
+    """As the runtime had it: where the object begins."""
+    type: _Text | None
+    """None: not known."""
+    holder: _Text | None
+    """The variable, goroutines or group at the start of the nearest path to it;
+    None: not known, or it is not reached."""
+    is_reached: bool
+    """False: garbage that the runtime has not freed yet."""
+    bytes: int
+    """Those of its slot. Tiny objects share one."""
+
+class GrowthSamples(NamedTuple):  # gr_growth_samples
+    """The answer of Scan.growth_samples()."""
+
+    rows: Rows[GrowthSample]  # rows[nrows]
+    """In the order of the addresses. Those of objects that are gone have none,
+    nor has an address that comes again."""
+    is_known: bool
+    """False: the executable does not tell which objects are sampled. There are
+    no rows then, and that says nothing of what has survived."""
+    gaps: Gaps
+
 class NativeSize(NamedTuple):  # gr_native_size
     """Blocks of C of one size."""
 
@@ -2711,6 +2737,12 @@ class Scan:
     def growth_pages(self, pages: bytes, max_groups: int) -> GrowthPages:
         """The contents of pages as of Growth.pages(). The scan is finished, or
         of a file, with the extent "report"."""
+    def growth_samples(self, addresses: bytes) -> GrowthSamples:
+        """Which sampled objects are still there, and who holds them. addresses:
+        of objects that the runtime has sampled (p of runtime.mProf_Malloc),
+        as 8 little-endian bytes each, in any order. If an address was sampled
+        twice, its row is of the later object: the earlier one was freed. The
+        scan is as for growth_pages()."""
     def rss(self, marked: bool = True) -> Rss:
         """Where the resident memory is. A process was opened with the extent
         "residency"."""

@@ -233,6 +233,8 @@ def look_at_sites(scan, out):
     for name in ("main.list", "main.slots"):
         place = scan.resolve(text=name)
         scan.allocation(addr=place.value or place.addr)
+        sampled = struct.pack("<Q", place.value or place.addr)
+        check_sequence(scan.growth_samples(addresses=sampled).rows)
     scan.bucket_profile(name="heap", path=f"{out}.heap", now=True)
     result = Checked(scan.walk(**LIMITS))
     Checked(result.sites(**LIMITS)).sampling()

@@ -157,7 +157,8 @@ TEST_F(own_lists)
 }
 
 /* Records of sampled objects lead to buckets, also where lists of many spans
- * run into one; a record of a slot behind the span's last one is none. */
+ * run into one; a record of a slot behind the span's last one is none. An object
+ * may begin behind a malloc header. */
 TEST_F(sampled)
 {
 	enum { PROFILE_KIND = 9, SLOT = 64, BUCKET = 0x1230 };
@@ -171,7 +172,7 @@ TEST_F(sampled)
 	for (uint64_t i = 0; i < NRECORDS; i++) {
 		uint64_t at = record_addr(i);
 
-		fake_set(&l->f->image, at + 8, i % 200 * SLOT, 8);
+		fake_set(&l->f->image, at + 8, i % 200 * SLOT + i % 2 * 8, 8);
 		fake_set(&l->f->image, at + 16, PROFILE_KIND, 1);
 		fake_set(&l->f->image, at + 24, BUCKET + i, 8);
 	}
@@ -183,6 +184,7 @@ TEST_F(sampled)
 			NRECORDS / 200 * 128 + NSPANS * MARK_STEPS);
 	for (uint64_t i = 0; i < 128; i++) {
 		assert_int_equal(l->sampled.data[i].obj, i);
+		assert_int_equal(l->sampled.data[i].offset, i % 2 * 8);
 		assert_int_equal(l->sampled.data[i].bucket, BUCKET + i);
 	}
 	assert_int_equal(l->f->gaps.count[GR_GAP_BROKEN_LISTS], NSPANS - 1);

@@ -68,12 +68,17 @@ struct gr_error *gr_lists_add_cleanup(struct gr_list_reader *r, uint64_t record,
 	return NULL;
 }
 
-/* Note an object of the heap profile. */
+/* Note an object of the heap profile. It may begin behind a malloc header. */
 static struct gr_error *add_sampled(struct gr_list_reader *r,
 				    const struct gr_span *span, uint64_t record,
-				    uint64_t index)
+				    uint64_t offset)
 {
-	struct gr_sampled sampled = { .obj = span->first_obj + (gr_obj)index };
+	uint64_t index = offset / span->elem_bytes;
+	uint64_t rest = offset % span->elem_bytes;
+	struct gr_sampled sampled = {
+		.obj = span->first_obj + (gr_obj)index,
+		.offset = rest < UINT32_MAX ? (uint32_t)rest : UINT32_MAX,
+	};
 	struct gr_error *err = gr_image_read_u64(
 		r->rt->image, record + r->rt->layout.special_profile.bucket.off,
 		&sampled.bucket);
@@ -86,13 +91,14 @@ static struct gr_error *add_sampled(struct gr_list_reader *r,
 
 static struct gr_error *add_kind(struct gr_list_reader *r,
 				 const struct gr_span *span, uint64_t addr,
-				 uint64_t index, int64_t kind)
+				 uint64_t offset, int64_t kind)
 {
 	const struct gr_layout *layout = &r->rt->layout;
+	uint64_t index = offset / span->elem_bytes;
 
 	if (layout->has.kind_profile && kind == layout->consts.kind_profile &&
 	    layout->special_profile.size_bytes)
-		return add_sampled(r, span, addr, index);
+		return add_sampled(r, span, addr, offset);
 
 	if (layout->has.kind_finalizer && kind == layout->consts.kind_finalizer)
 		return add_finalizer(r, span, gr_span_slot_addr(span, index),
@@ -126,7 +132,7 @@ static struct gr_error *add_special(struct gr_list_reader *r,
 
 	if (index >= span->nelems)
 		return NULL;
-	struct gr_error *err = add_kind(r, span, addr, index, kind);
+	struct gr_error *err = add_kind(r, span, addr, offset, kind);
 	for (size_t i = first; i < r->list->size; i++)
 		r->list->data[i].object_addr =
 			gr_span_slot_addr(span, index) + span->header_bytes;

@@ -88,6 +88,7 @@ struct gr_area_list {
  */
 struct gr_sampled {
 	gr_obj obj;	 /**< Its slot, in use or not. */
+	uint32_t offset; /**< From its slot to it, as of the special. */
 	uint64_t bucket; /**< Address of the runtime.bucket of its stack. */
 };
 GR_VECTOR(gr_sampled_vector, struct gr_sampled);
