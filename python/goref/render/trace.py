@@ -228,7 +228,8 @@ class TraceReport(Report):
 
     def _heading(self) -> str:
         if self.mode == "go":
-            return "allocated meanwhile and still there (estimated), by stack"
+            there = "" if self.look else " and still there"
+            return f"allocated meanwhile{there} (estimated), by stack"
         return "new pages that are still there, by the stack that touched them"
 
     def _stack_lines(self) -> list[str]:
@@ -305,9 +306,8 @@ class TraceReport(Report):
                 )
             )
         if self.look:
-            lines.append(
-                f"what the pages hold was not looked at: {self.look}"
-            )
+            what = "is still there" if self.mode == "go" else "the pages hold"
+            lines.append(f"what {what} was not looked at: {self.look}")
         return [piece for line in lines for piece in wrapped(line)]
 
     def _coverage(self) -> list[str]:

@@ -154,9 +154,16 @@ def _page_row(stacks: Stacks, row: Any, class_text: str) -> TracedStack:
 
 class _Group(NamedTuple):
     stack: int
+    class_name: str | None
+    class_text: str
     type: str | None
     holder: str | None
     labels: tuple[tuple[str, str], ...]
+
+
+# Classes of rss, of objects that are reached and of others.
+_LIVE = "go_heap_live", "Go heap: reached objects"
+_GARBAGE = "go_heap_garbage", "Go heap: garbage"
 
 
 class _Sum:
@@ -181,9 +188,9 @@ def sample_stacks(outcome: Outcome) -> list[TracedStack]:
     look, all that was allocated."""
     rate = outcome.facts.profile_rate or 0
     sums: dict[_Group, _Sum] = defaultdict(_Sum)
-    for sample, type_, holder in _survivors(outcome):
+    for sample, *what in _survivors(outcome):
         labels = outcome.gathered.labels.get(sample.labels, ())
-        it = sums[_Group(sample.stack, type_, holder, labels)]
+        it = sums[_Group(sample.stack, *what, labels)]
         share = weight(sample.bytes, rate)
         it.bytes += sample.bytes * share
         it.objects += share
@@ -198,16 +205,18 @@ def sample_stacks(outcome: Outcome) -> list[TracedStack]:
 
 def _survivors(
     outcome: Outcome,
-) -> Iterable[tuple[Sample, str | None, str | None]]:
-    """Each sample that is still there, with its type and what holds it."""
+) -> Iterable[tuple[Sample, str | None, str, str | None, str | None]]:
+    """Each sample that is still there, with its class, its type and its
+    holder; each sample without them, if that is not known."""
     samples = outcome.gathered.samples
-    if outcome.look.found is None:
+    found = outcome.look.found
+    if found is None:
         for sample in samples.values():
-            yield sample, None, None
+            yield sample, None, "", None, None
         return
-    for row in outcome.look.found.rows:
-        if row.address in samples:
-            yield samples[row.address], row.type, row.holder
+    for row in found.rows:
+        of_class = _LIVE if row.is_reached else _GARBAGE
+        yield samples[row.address], *of_class, row.type, row.holder
 
 
 def _sample_row(stacks: Stacks, group: _Group, it: _Sum) -> TracedStack:
@@ -216,8 +225,8 @@ def _sample_row(stacks: Stacks, group: _Group, it: _Sum) -> TracedStack:
         frames,
         round(it.bytes),
         round(it.objects),
-        None,
-        "",
+        group.class_name,
+        group.class_text,
         group.type,
         None,
         group.holder,

@@ -58,7 +58,10 @@ def ask(
     try:
         with _opened(pid, way, progress, limits) as scan:
             scan.set_progress(progress)
-            return Seen(question(scan))
+            found = question(scan)
+            if getattr(found, "is_known", True):
+                return Seen(found)
+            return Seen(None, "the program does not tell what was freed")
     except KeyboardInterrupt:
         return Seen(None, "Ctrl-C")
     except Exception as problem:

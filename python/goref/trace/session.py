@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -248,6 +249,7 @@ class Session:
         return scan.growth_pages(self.growth.pages(), _MOST_GROUPS)
 
     def _ask_samples(self, scan: Scan) -> object:
-        return scan.surviving_samples([*self.gathered.samples])
+        addresses = array("Q", self.gathered.samples)
+        return scan.growth_samples(addresses.tobytes())
 
 
