@@ -46,6 +46,9 @@ enum {
 	PAGE = 4096,
 	RED_ZONE = 128,
 	EMPTY_PAGES = 18, /* that are looked at, where a stack begins */
+	ALL_CHUNKS = GR_EVENT_CHUNKS * GR_EVENT_CHUNK_MAX,
+	FRAME_POINTERS = 32,  /* that are followed through a chunk */
+	FRAME_MAX = 64 << 20, /* bytes of a large frame */
 	STEPS = GR_EVENT_CHUNK_MAX / PAGE + 1,
 	HASHED_WORDS = 32,
 	HASHED_BYTES = 8 * HASHED_WORDS,
@@ -93,7 +96,7 @@ INLINE __u32 copy_stack(struct moment *m, struct gr_event *e, __u32 at,
 			break;
 		if (step > to - next)
 			step = to - next;
-		if (where > 2 * GR_EVENT_CHUNK_MAX || step > PAGE || !step)
+		if (where > ALL_CHUNKS || step > PAGE || !step)
 			break;
 		e->next = next + step;
 		if (read_user(m, &e->data[where], step, next))
@@ -154,7 +157,32 @@ INLINE void set_registers(__u64 *to, const struct pt_regs *r)
 	to[16] = r->ip;
 }
 
-/* Fill in the registers and the stacks. Return the bytes of both. */
+/*
+ * Follow the frame pointers to the first one behind the chunk from rsp: where a
+ * frame is larger than the chunk, or not all of it has memory, the caller is
+ * there. Functions without frame pointers lead elsewhere. Return the end of what
+ * to copy there.
+ */
+INLINE __u64 find_large_frame(struct gr_event *e, __u32 bytes, __u64 end)
+{
+	const __u64 sp = e->regs[7];
+	const __u64 last = bytes > 8 ? e->start[0] + bytes - 8 : sp;
+
+	e->next = e->regs[6];
+	for (int i = 0; i < FRAME_POINTERS; i++) {
+		__u64 bp = FORGET(e->next), at = bp - e->start[0];
+		if (bp < sp || bp > last || bytes <= 8)
+			break;
+		e->next = *(__u64 *)&e->data[at & (GR_EVENT_CHUNK_MAX - 8)];
+		if (e->next <= bp)
+			return 0;
+	}
+	__u64 bp = FORGET(e->next);
+	e->start[2] = bp - RED_ZONE;
+	return bp > last && bp - last <= FRAME_MAX ? end : 0;
+}
+
+/* Fill in the registers and the stacks. Return the bytes of all chunks. */
 INLINE __u32 copy_thread(struct moment *m, struct gr_event *e)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -173,10 +201,16 @@ INLINE __u32 copy_thread(struct moment *m, struct gr_event *e)
 	__u32 bytes = FORGET(e->bytes[0]);
 	if (bytes > GR_EVENT_CHUNK_MAX)
 		return 0;
+	e->bytes[1] = copy_stack(m, e, bytes, &e->start[1], ends.goroutine);
+	__u64 end = find_large_frame(e, bytes, ends.thread);
+	bytes += FORGET(e->bytes[1]);
+	if (bytes > 2 * GR_EVENT_CHUNK_MAX)
+		return 0;
+	e->bytes[2] = copy_stack(m, e, bytes, &e->start[2], end);
+	bytes += FORGET(e->bytes[2]);
 	if (!bytes)
 		m->counts->no_stack++;
-	e->bytes[1] = copy_stack(m, e, bytes, &e->start[1], ends.goroutine);
-	return bytes + FORGET(e->bytes[1]);
+	return bytes;
 }
 
 INLINE __u64 hash_of(const __u64 *words)

@@ -67,16 +67,17 @@ static void print_stack(struct gr_drain *d, uint32_t id)
 static uint32_t stack_of(struct gr_drain *d, const struct gr_event *e)
 {
 	struct gr_sample sample = {
-		.chunks = { { e->start[0], e->data, e->bytes[0] },
-			    { e->start[1], e->data + e->bytes[0],
-			      e->bytes[1] } },
 		.resume_pc = e->resume_pc,
 		.resume_sp = e->resume_sp,
 		.resume_bp = e->resume_bp,
 	};
+	const uint8_t *data = e->data;
 	uint32_t id;
 	bool is_new;
 
+	for (size_t i = 0; i < GR_EVENT_CHUNKS; data += e->bytes[i++])
+		sample.chunks[i] = (struct gr_sample_chunk){ e->start[i], data,
+							     e->bytes[i] };
 	memcpy(sample.regs, e->regs, sizeof(sample.regs));
 	gr_unwinder_walk(d->unwinder, &sample, &d->walked);
 	if (!d->walked.count)
@@ -142,12 +143,14 @@ static void take_repeat(struct gr_drain *d, const struct gr_event_head *head)
 /** Is the event as long as it says? The ring is ours, but so is the check. */
 static bool is_whole(const struct gr_event *e, size_t bytes)
 {
-	const size_t most = GR_EVENT_CHUNK_MAX;
+	size_t sum = offsetof(struct gr_event, data);
 
-	return bytes >= offsetof(struct gr_event, data) &&
-	       e->bytes[0] <= most && e->bytes[1] <= most &&
-	       bytes - offsetof(struct gr_event, data) >=
-		       (size_t)e->bytes[0] + e->bytes[1];
+	for (size_t i = 0; bytes >= sum && i < GR_EVENT_CHUNKS; i++) {
+		if (e->bytes[i] > GR_EVENT_CHUNK_MAX)
+			return false;
+		sum += e->bytes[i];
+	}
+	return bytes >= sum;
 }
 
 int gr_drain_take(void *ctx, void *event, size_t bytes)

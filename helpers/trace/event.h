@@ -9,8 +9,9 @@
 #include <linux/types.h>
 
 enum {
-	GR_EVENT_REGS = 17,	    /**< by DWARF number; the last is rip */
-	GR_EVENT_CHUNK_MAX = 32768, /**< bytes of one copied stack */
+	GR_EVENT_REGS = 17, /**< by DWARF number; the last is rip */
+	GR_EVENT_CHUNKS = 3,
+	GR_EVENT_CHUNK_MAX = 32768, /**< bytes of one copied part */
 	GR_EVENT_PAGE = 4096,
 	GR_EVENT_PART = 512,	    /**< bytes of a g or m that are looked at */
 	GR_EVENT_SLOTS = 16384,	    /**< threads whose last event is known */
@@ -51,9 +52,11 @@ struct gr_event {
 	__u64 regs[GR_EVENT_REGS];
 	__u64 resume_pc, resume_sp, resume_bp; /**< curg.sched, or 0 */
 	__u64 goid, labels, time_ns;
-	__u64 start[2]; /**< of the chunks, of which the first is from rsp */
-	__u32 bytes[2];
-	__u8 data[2 * GR_EVENT_CHUNK_MAX + GR_EVENT_PAGE];
+	/** The chunks: from rsp, from curg.sched.sp, and from rbp, if that lies
+	 * beyond the first one, as in a large frame. */
+	__u64 start[GR_EVENT_CHUNKS];
+	__u32 bytes[GR_EVENT_CHUNKS], unused;
+	__u8 data[GR_EVENT_CHUNKS * GR_EVENT_CHUNK_MAX + GR_EVENT_PAGE];
 	/** For the programs alone; the ring has what is before it. */
 	__u8 g[GR_EVENT_PART], m[GR_EVENT_PART];
 	__u64 next;

@@ -21,6 +21,7 @@
 #include "helpers/trace/reply.h"
 #include "helpers/trace/probes.h"
 #include "helpers/trace/rights.h"
+#include "helpers/trace/unwinder.h"
 
 enum {
 	STATUS_REFUSED = 1,
@@ -269,6 +270,7 @@ int main(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	leave_the_terminal();
+	gr_unwinder_limit_memory();
 	struct trace *t = calloc(1, sizeof(*t));
 	if (!t)
 		return STATUS_REFUSED;

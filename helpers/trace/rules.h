@@ -23,6 +23,7 @@ enum gr_role {
 	GR_ROLE_CALL_BACK, /**< runtime.cgocallback: C called, by FROM_C. */
 	GR_ROLE_FROM_C,	   /**< crosscall2: a call, by C. */
 	GR_ROLE_SWITCHED,  /**< Where a goroutine waits for such a call. */
+	GR_ROLE_ALIGNS, /**< A call from an aligned rsp; rbx has the old one. */
 	GR_ROLE_LOSES_STACK, /**< It moves rsp as its tables do not say. */
 };
 

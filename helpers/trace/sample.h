@@ -9,6 +9,7 @@
 enum {
 	GR_MAX_FRAMES = 256,
 	GR_RED_ZONE_BYTES = 128,
+	GR_SAMPLE_CHUNKS = 3,
 	/** Registers by DWARF number: GR_REG_RAX to GR_REG_RIP. */
 	GR_SAMPLE_REGS = GR_REG_RIP + 1,
 };
@@ -26,8 +27,9 @@ struct gr_sample_chunk {
  * information finds them there. Without them such a stack is not finished.
  */
 struct gr_sample {
-	uint64_t regs[GR_SAMPLE_REGS];	  /**< By DWARF number. */
-	struct gr_sample_chunk chunks[2]; /**< At rsp; from curg.sched.sp. */
+	uint64_t regs[GR_SAMPLE_REGS]; /**< By DWARF number. */
+	/** At rsp; from curg.sched.sp; at rbp, if it lies beyond the first. */
+	struct gr_sample_chunk chunks[GR_SAMPLE_CHUNKS];
 	/** curg.sched of a thread on its system stack; pc 0: none. */
 	uint64_t resume_pc, resume_sp, resume_bp;
 };

@@ -175,7 +175,7 @@ INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s)
 	e->resume_pc = e->resume_sp = e->resume_bp = e->goid = e->labels = 0;
 	e->time_ns = m->began_ns;
 	__u32 bytes = copy_thread(m, e);
-	if (bytes > 2 * GR_EVENT_CHUNK_MAX)
+	if (bytes > ALL_CHUNKS)
 		return;
 	s->left = 0;
 	s->ref = e->head.ref;

@@ -385,6 +385,19 @@ static bool leave_call_back(struct gr_walk *w, const struct gr_rule *rule)
 	return !w->ret->is_finished;
 }
 
+/* Leave a function that called C after it had aligned the stack pointer. */
+static bool leave_aligned(struct gr_walk *w, const struct gr_rule *rule)
+{
+	uint64_t kept;
+
+	if (!gr_regs_get(&w->regs, GR_REG_RBX, &kept) ||
+	    (kept & -(uint64_t)STACK_ALIGN) != w->regs.values[GR_REG_RSP])
+		return false;
+	gr_regs_set(&w->regs, GR_REG_RSP, kept);
+	w->is_exact = false;
+	return apply(w, rule);
+}
+
 static bool leave(struct gr_walk *w, const struct gr_rule *rule)
 {
 	bool is_innermost = w->ret->count == 1;
@@ -401,6 +414,8 @@ static bool leave(struct gr_walk *w, const struct gr_rule *rule)
 	case GR_ROLE_SIGNAL:
 		w->is_exact = rule->role == GR_ROLE_SIGNAL;
 		return apply(w, rule);
+	case GR_ROLE_ALIGNS:
+		return !is_innermost && leave_aligned(w, rule);
 	case GR_ROLE_CALL_C:
 		// Before and after the call the words are not there.
 		return !is_innermost && leave_call_of_c(w, rule);

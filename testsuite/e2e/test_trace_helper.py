@@ -134,6 +134,13 @@ def test_the_cost_is_told(toucher, traced):
     assert bpf_ns > 0 and helper_ns > 0
 
 
+def test_its_own_memory_is_limited(traced):
+    """Damaged tables of a program cannot make it take all of the memory."""
+    limits = Path(f"/proc/{traced().popen.pid}/limits").read_text()
+    soft = re.search(r"(?m)^Max data size +(\d+)", limits)
+    assert soft and int(soft[1]) <= 1 << 30
+
+
 # ------------------------------------------------------------------- its end
 
 
