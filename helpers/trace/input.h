@@ -26,7 +26,7 @@ enum gr_input_kind {
 struct gr_request {
 	enum gr_trace_mode mode;
 	bool has_mode, is_waiting;
-	uint64_t budget_ppm;
+	uint64_t budget_ppm; /**< Ten seconds of it are there at the start. */
 	int64_t tls_g;
 	struct gr_event_offsets offsets;
 	uint32_t offsets_given; /**< a bit for each row of the table */

@@ -145,11 +145,12 @@ static struct gr_error *start(struct trace *t)
 	err = gr_probes_load(t->pid, &t->request, gr_drain_take, t->drain,
 			     &t->probes);
 	if (!err)
-		err = gr_probes_attach(t->probes);
+		err = gr_probes_start(t->probes);
 	if (err)
 		return instead(err);
 	for (size_t i = 0; (text = gr_probes_text(t->probes, i)); i++)
 		gr_reply_line(&t->output, "probe %s", text);
+	t->told = gr_probes_sums(t->probes);
 	t->told_cpu_ns = cpu_ns();
 	gr_reply_line(&t->output, "ready");
 	gr_reply_flush(&t->output);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/trace/probes.h"
 
+#include "helpers/trace/calibrate.h"
+
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -23,8 +25,12 @@ enum {
 	RING_LEAST_BYTES = 1 << 20,
 	RING_SHARE = 32, // of the free memory
 	BANK_MS = 10000, // of the budget
-	FAULT_NS = 300,	 // of a tracepoint beside its program, as measured
-	TRAP_NS = 500,	 // of a probe in the code of the process
+	FAULT_NS = 550,	 // of a tracepoint beside its program
+	FAULT_LEAST_NS = 50,
+	FAULT_MOST_NS = 2000,
+	CALIBRATION_RUNS = 5,
+	CALIBRATION_FAULTS = 500,
+	TRAP_NS = 500, // of a probe in the code of the process
 };
 
 /** How much a program matters. */
@@ -54,6 +60,10 @@ struct gr_probes {
 	int sample_fd; // -1: there is no such probe
 	enum gr_sampler_way way;
 	struct gr_sampler_place place;
+	gr_probes_take *take;
+	void *ctx;
+	bool is_calibrating; // its events are nobody's
+	uint64_t fault_ns;
 };
 
 static int be_silent(enum libbpf_print_level level, const char *fmt,
@@ -155,8 +165,15 @@ static struct gr_error *load(struct gr_probes *p)
 	return number ? gr_rights_error("loading BPF programs", -number) : NULL;
 }
 
+static int take(void *ctx, void *event, size_t bytes)
+{
+	struct gr_probes *p = ctx;
+
+	return p->is_calibrating ? 0 : p->take(p->ctx, event, bytes);
+}
+
 struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
-				gr_probes_take *take, void *ctx,
+				gr_probes_take *taken, void *ctx,
 				struct gr_probes **ret)
 {
 	struct gr_probes *p = calloc(1, sizeof(*p));
@@ -167,6 +184,9 @@ struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
 	libbpf_set_print(be_silent);
 	p->pid = pid;
 	p->sample_fd = -1;
+	p->take = taken;
+	p->ctx = ctx;
+	p->fault_ns = FAULT_NS;
 	p->skel = gr_trace__open();
 	if (!p->skel)
 		return gr_rights_error("opening BPF programs", errno);
@@ -181,7 +201,7 @@ struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
 	if (err)
 		return err;
 	gr_probes_configure(p, req);
-	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), take, ctx,
+	p->ring = ring_buffer__new(bpf_map__fd(p->skel->maps.ring), take, p,
 				   NULL);
 	return p->ring ? NULL : gr_rights_error("reading the ring", errno);
 }
@@ -198,7 +218,7 @@ void gr_probes_configure(struct gr_probes *p, const struct gr_request *req)
 	c->budget_ppm = req->budget_ppm;
 	c->bank_ns = req->budget_ppm * BANK_MS;
 	c->ring_bytes = p->ring_bytes;
-	c->fault_ns = FAULT_NS;
+	c->fault_ns = p->fault_ns;
 	c->trap_ns = TRAP_NS;
 }
 
@@ -222,7 +242,7 @@ static struct gr_error *attach_sample(struct gr_probes *p)
 	return NULL;
 }
 
-struct gr_error *gr_probes_attach(struct gr_probes *p)
+static struct gr_error *attach(struct gr_probes *p)
 {
 	if (p->rows[SAMPLE_ROW].need != NEED_NOT) {
 		struct gr_error *err = attach_sample(p);
@@ -240,6 +260,62 @@ struct gr_error *gr_probes_attach(struct gr_probes *p)
 			add_text(p, row->what);
 	}
 	return NULL;
+}
+
+/* The least processor time of a few runs of a child. */
+static uint64_t least_run(struct gr_calibration *c)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < CALIBRATION_RUNS; i++) {
+		uint64_t took = gr_calibration_run(c, CALIBRATION_FAULTS);
+		if (took < least)
+			least = took;
+	}
+	return least;
+}
+
+/* The programs run. Measure a child that causes faults as if it were the process,
+ * which took @p plain_ns without them. */
+static void calibrate(struct gr_probes *p, struct gr_calibration *c,
+		      uint64_t plain_ns)
+{
+	struct gr_event_config *config = &p->skel->bss->config;
+	const struct gr_event_config saved = *config;
+	const uint64_t faults = CALIBRATION_RUNS * CALIBRATION_FAULTS;
+
+	p->is_calibrating = true;
+	config->budget_ppm = 0;
+	config->fault_ns = 0;
+	struct gr_error *err = set_target(config, gr_calibration_pid(c));
+	uint64_t before = gr_probes_sums(p).ns;
+	uint64_t traced_ns = err ? 0 : least_run(c);
+	uint64_t own_ns = (gr_probes_sums(p).ns - before) / faults;
+	*config = saved;
+	gr_probes_read(p);
+	p->is_calibrating = false;
+	gr_error_destroy(err);
+	if (!traced_ns || traced_ns <= plain_ns)
+		return;
+	uint64_t whole = (traced_ns - plain_ns) / CALIBRATION_FAULTS;
+	uint64_t rest = whole > own_ns ? whole - own_ns : 0;
+	p->fault_ns = rest < FAULT_LEAST_NS ? FAULT_LEAST_NS :
+		      rest > FAULT_MOST_NS  ? FAULT_MOST_NS :
+					      rest;
+	config->fault_ns = p->fault_ns;
+}
+
+struct gr_error *gr_probes_start(struct gr_probes *p)
+{
+	bool has_faults = p->rows[0].need != NEED_NOT;
+	struct gr_calibration *c = has_faults ? gr_calibration_new() : NULL;
+	uint64_t plain_ns = c ? least_run(c) : 0;
+	struct gr_error *err = attach(p);
+
+	if (!err && plain_ns)
+		calibrate(p, c, plain_ns);
+	gr_calibration_destroy(c);
+	return err;
 }
 
 const char *gr_probes_text(const struct gr_probes *p, size_t i)

@@ -26,8 +26,11 @@ struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
 				gr_probes_take *take, void *ctx,
 				struct gr_probes **ret) GR_MUST_CHECK;
 
-/** Let the programs run. */
-struct gr_error *gr_probes_attach(struct gr_probes *probes) GR_MUST_CHECK;
+/**
+ * Let the programs run, and before that measure what an event costs a process
+ * beside what they measure themselves.
+ */
+struct gr_error *gr_probes_start(struct gr_probes *probes) GR_MUST_CHECK;
 
 /** A sentence for people about each probe; NULL after the last one. */
 const char *gr_probes_text(const struct gr_probes *probes, size_t i);

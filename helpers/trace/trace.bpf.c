@@ -75,7 +75,8 @@ INLINE void charge(struct moment *m, __u64 ns)
 /* One cheap event in many is measured; all are charged the mean. */
 INLINE void charge_cheap(struct moment *m)
 {
-	if (m->counts->events % MEASURE_EACH == 0) {
+	// Not those of which each has its stack: see FULL_EACH.
+	if (m->counts->events % MEASURE_EACH == 1) {
 		__u64 took = bpf_ktime_get_ns() - m->began_ns + m->probe_ns;
 		if (took < 100000)
 			cheap_ns = (cheap_ns * 7 + took) / 8;

@@ -14,6 +14,7 @@ from goref import args
 from goref.render.trace import TracedFrame, TracedStack
 from goref.trace import (
     cgroup,
+    facts,
     findings,
     idle,
     outside,
@@ -381,3 +382,12 @@ def test_rows_that_read_alike():
     found = findings._merged(rows)
     assert [row.bytes for row in found] == [16384, 8192, 10, 2]
     assert [row.blocks for row in found] == [4, 0, 0, 0]
+
+
+@pytest.mark.parametrize("words", [[], ["--for", "5"], ["--for", "1h"]])
+def test_budget_of_the_whole_trace(words):
+    """With what is there at the start, it is the limit."""
+    found = planned("1", *words)
+    spent = facts.budget_ppm(found) / 1e6 * (found.seconds + 10)
+    assert spent == pytest.approx(0.01 * found.seconds, rel=1e-3)
+    assert facts.budget_ppm(planned("--", "x")) == 10000

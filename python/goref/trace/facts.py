@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,22 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 _PPM = 10_000  # parts per million of a percent
+_BANK_S = 10.0  # whose budget the helper has at the start (probes.c: BANK_MS)
+
+
+def budget_ppm(plan: Plan) -> int:
+    """The share of a processor, in parts per million, that keeps the whole
+    trace below the limit. The helper begins with the budget of some seconds,
+    so that a burst at the start has stacks."""
+    share = 1.0
+    if not math.isinf(plan.seconds):
+        share = plan.seconds / (plan.seconds + _BANK_S)
+    return max(round(plan.overhead * _PPM * share), 1)
 
 
 def setup(plan: Plan, facts: TraceFacts | None) -> list[str]:
     """Lines for the helper. facts: None, the program has not begun."""
-    lines = [f"mode {plan.mode}", f"budget {round(plan.overhead * _PPM)}"]
+    lines = [f"mode {plan.mode}", f"budget {budget_ppm(plan)}"]
     if facts is None:
         return [*lines, "wait"]
     return [*lines, *program(facts), *_sample_probe(plan, facts)]
