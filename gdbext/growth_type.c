@@ -85,18 +85,33 @@ PyObject *gr_py_growth_add_stack_pointer(PyObject *obj, PyObject *args,
 		gr_growth_add_stack_pointer(cast(obj)->growth, addr));
 }
 
+static PyObject *rows_of(const struct gr_growth_stack_vector *list,
+			 unsigned int max)
+{
+	return gr_py_row_tuple(&gr_py_growth_stack_row, list->data,
+			       sizeof(*list->data),
+			       list->size < max ? list->size : max);
+}
+
 PyObject *gr_py_growth_stacks(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
-	const struct gr_growth_stack_vector *list =
-		gr_growth_stacks(cast(obj)->growth);
 	unsigned int max;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:stacks",
 					 gr_py_growth_stacks_names, &max))
 		return NULL;
-	return gr_py_row_tuple(&gr_py_growth_stack_row, list->data,
-			       sizeof(*list->data),
-			       list->size < max ? list->size : max);
+	return rows_of(gr_growth_stacks(cast(obj)->growth), max);
+}
+
+PyObject *gr_py_growth_untouched(PyObject *obj, PyObject *args,
+				 PyObject *kwargs)
+{
+	unsigned int max;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "I:untouched",
+					 gr_py_growth_untouched_names, &max))
+		return NULL;
+	return rows_of(gr_growth_untouched(cast(obj)->growth), max);
 }
 
 PyObject *gr_py_growth_pages(PyObject *obj, PyObject *unused)

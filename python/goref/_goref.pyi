@@ -1251,6 +1251,11 @@ class GrowthTick(NamedTuple):  # gr_growth_tick
     """The part of new_bytes for which no event tells a stack."""
     tracked_bytes: int
     """Pages that are new since the first tick, and resident."""
+    untouched_bytes: int
+    """Memory that was mapped since the first tick, can be written to, and was
+    not touched."""
+    untouched_left_out_bytes: int
+    """Such memory in small ranges that were left out, being too many."""
     lost_events: int
     """Events for which there was no room, since the first tick."""
     has_spans: bool
@@ -1261,7 +1266,7 @@ class GrowthTick(NamedTuple):  # gr_growth_tick
     cost_us: int
 
 class GrowthStack(NamedTuple):  # gr_growth_stack
-    """Pages of one class that one stack has made resident."""
+    """Pages of one class that one stack has made resident, or mapped."""
 
     stack: int
     """The id of the stack in the events; 0: none is known."""
@@ -2424,8 +2429,12 @@ class Growth:
     def stacks(self, max_rows: int) -> tuple[GrowthStack, ...]:
         """The pages that are new since the first tick and were resident at the
         last one, the most bytes first."""
+    def untouched(self, max_rows: int) -> tuple[GrowthStack, ...]:
+        """Memory that was mapped since the first tick, could be written to at
+        the last one, and was not touched, by the stack that mapped it and by
+        class, the most bytes first."""
     def pages(self) -> bytes:
-        """The same by address, 24 bytes for each range: start, end (u64), id
+        """The pages of stacks() by address, 24 bytes for each range: start, end (u64), id
         of the stack, 0 (u32)."""
 
 @final

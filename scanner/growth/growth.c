@@ -2,11 +2,8 @@
 #include "growth/growth.h"
 
 #include "base/cleanup.h"
-#include "graph/keys.h"
 #include "growth/thread_stacks.h"
-#include "resident/c_pages.h"
-#include "resident/classes.h"
-#include "resident/pieces.h"
+#include "growth/untouched.h"
 #include "scan/costs.h"
 #include "scan/enter.h"
 #include "scan/running.h"
@@ -16,31 +13,17 @@ struct gr_growth {
 	struct gr_scan *scan;
 	struct gr_touches touches;
 	struct gr_owners owners;
+	struct gr_untouched untouched;
 	struct gr_thread_stacks thread_stacks;
-	struct gr_growth_stack_vector stacks; /* of the last tick */
+	/* By the last tick. */
+	struct gr_growth_stack_vector stacks, untouched_stacks;
 };
 
 /** The sums of one tick. */
 struct sums {
-	const struct gr_owned_vector *owned;
-	size_t next; /* of them */
-	uint64_t bytes[GR_NRSS_CLASSES];
-	struct gr_growth_stack_vector stacks;
-	struct gr_keys index_of; /* (stack, class) -> index of stacks */
-	bool is_short_of_memory;
+	struct gr_class_sums resident, untouched;
+	struct gr_owned_vector untouched_pages;
 };
-
-/* Without a mark, no object is known to be live. */
-static const char *name_of(enum gr_rss_class class)
-{
-	return class == GR_RSS_LIVE ? "go_heap" : gr_rss_class_name(class);
-}
-
-static const char *text_of(enum gr_rss_class class)
-{
-	return class == GR_RSS_LIVE ? "Go heap: spans in use" :
-				      gr_rss_class_text(class);
-}
 
 struct gr_error *gr_growth_create(struct gr_scan *scan, bool from_empty,
 				  struct gr_growth **ret)
@@ -59,8 +42,10 @@ void gr_growth_destroy(struct gr_growth *growth)
 		return;
 	gr_touches_deinit(&growth->touches);
 	gr_owners_deinit(&growth->owners);
+	gr_untouched_deinit(&growth->untouched);
 	gr_thread_stacks_deinit(&growth->thread_stacks);
 	gr_growth_stack_vector_deinit(&growth->stacks);
+	gr_growth_stack_vector_deinit(&growth->untouched_stacks);
 	free(growth);
 }
 
@@ -83,123 +68,105 @@ struct gr_error *gr_growth_add_stack_pointer(struct gr_growth *growth,
 	return gr_thread_stacks_add(&growth->thread_stacks, addr);
 }
 
-// ---------------------------------------------------------------------- sums
+// --------------------------------------------------------------------- a tick
 
 static void sums_deinit(struct sums *sums)
 {
-	gr_growth_stack_vector_deinit(&sums->stacks);
-	gr_keys_deinit(&sums->index_of);
+	gr_class_sums_deinit(&sums->resident);
+	gr_class_sums_deinit(&sums->untouched);
+	gr_owned_vector_deinit(&sums->untouched_pages);
 }
 
-static void add_to_stack(struct sums *sums, uint32_t stack,
-			 enum gr_rss_class class, uint64_t bytes)
+/* Take memory apart that was mapped and not touched. */
+static struct gr_error *class_untouched(struct gr_growth *growth,
+					struct gr_stop *stop,
+					const uint8_t *classes, bool has_spans,
+					struct sums *sums)
 {
-	uint32_t i = gr_keys_find(&sums->index_of, stack, class);
-
-	if (i == UINT32_MAX) {
-		i = (uint32_t)sums->stacks.size;
-		if (!gr_keys_add(&sums->index_of, stack, class, i) ||
-		    !gr_growth_stack_vector_append(
-			    &sums->stacks,
-			    (struct gr_growth_stack){ stack, name_of(class),
-						      0 })) {
-			sums->is_short_of_memory = true;
-			return;
-		}
-	}
-	sums->stacks.data[i].bytes += bytes;
-}
-
-/* A piece of resident memory. These come by address, as the owners do. */
-static void add(void *ctx, enum gr_rss_class class, uint64_t start,
-		uint64_t end)
-{
-	struct sums *sums = ctx;
-	const struct gr_owned_vector *list = sums->owned;
-
-	sums->bytes[class] += end - start;
-	while (sums->next < list->size && list->data[sums->next].end <= start)
-		sums->next++;
-	for (size_t i = sums->next; i < list->size && list->data[i].start < end;
-	     i++) {
-		const struct gr_owned_pages *owned = &list->data[i];
-		uint64_t from = owned->start > start ? owned->start : start;
-		uint64_t to = owned->end < end ? owned->end : end;
-
-		add_to_stack(sums, owned->stack, class, to - from);
-	}
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-	const struct gr_growth_stack *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	if (x->stack != y->stack)
-		return x->stack < y->stack ? -1 : 1;
-	return strcmp(x->class, y->class);
-}
-
-// --------------------------------------------------------------------- a tick
-
-/* Take the resident pages of the stop apart. */
-static struct gr_error *class_pages(struct gr_stop *stop, bool has_spans,
-				    struct sums *sums)
-{
-	const struct gr_residency *residency = &stop->pages.residency;
-	_cleanup_free_ uint8_t *classes = NULL;
-	const struct gr_c_pages no_c_pages = { 0 };
-	struct gr_error *err = gr_sys_memory_sort(
-		stop->heap, &stop->pages.arenas, &stop->pages.sys_memory);
+	const struct gr_residency *now = &stop->pages.residency;
+	// It borrows the mappings.
+	struct gr_residency untouched = { .mappings = now->mappings };
+	struct gr_error *err = gr_untouched_writable(&growth->untouched, now,
+						     &sums->untouched_pages,
+						     &untouched.ranges);
 
 	if (!err)
-		err = gr_rss_classify(stop, residency, &classes);
-	if (err)
-		return err;
-	struct gr_pieces pieces = { .heap = stop->heap,
-				    .has_no_spans = !has_spans,
-				    .arenas = &stop->pages.arenas,
-				    .page_bits = &stop->pages.page_bits,
-				    .c_blocks = &stop->pages.c_blocks,
-				    .c_pages = &no_c_pages,
-				    .sys_memory = &stop->pages.sys_memory,
-				    .add = add,
-				    .ctx = sums };
-	err = gr_pieces_walk(&pieces, residency, classes);
-	return err || !sums->is_short_of_memory ? err : &gr_enomem;
+		err = gr_class_sums_add(&sums->untouched, stop, classes,
+					has_spans, &untouched);
+	gr_resident_vector_deinit(&untouched.ranges);
+	return err;
+}
+
+/* Take the pages of the stop apart. */
+static struct gr_error *class_pages(struct gr_growth *growth,
+				    struct gr_stop *stop, bool has_spans,
+				    struct sums *sums)
+{
+	_cleanup_free_ uint8_t *classes = NULL;
+	struct gr_error *err = gr_class_sums_prepare(stop, &classes);
+
+	if (!err)
+		err = gr_class_sums_add(&sums->resident, stop, classes,
+					has_spans, &stop->pages.residency);
+	return err ? err :
+		     class_untouched(growth, stop, classes, has_spans, sums);
 }
 
 static void fill(const struct sums *sums, const struct gr_residency *residency,
 		 struct gr_growth_tick *tick)
 {
+	const struct gr_owned_vector *owned = sums->resident.owned;
+
 	for (size_t i = 0; i < GR_NRSS_CLASSES; i++) {
-		tick->total_bytes += sums->bytes[i];
-		if (sums->bytes[i])
+		uint64_t bytes = sums->resident.bytes[i];
+
+		tick->total_bytes += bytes;
+		tick->untouched_bytes += sums->untouched.bytes[i];
+		if (bytes)
 			tick->rows[tick->nrows++] =
-				(struct gr_rss_row){ name_of(i), text_of(i),
-						     sums->bytes[i] };
+				(struct gr_rss_row){ gr_class_sums_name(i),
+						     gr_class_sums_text(i),
+						     bytes };
 	}
 	tick->rss_bytes = residency->rss_bytes;
 	tick->residency = gr_residency_name(residency->kind);
-	for (size_t i = 0; i < sums->owned->size; i++)
+	for (size_t i = 0; i < owned->size; i++)
 		tick->tracked_bytes +=
-			sums->owned->data[i].end - sums->owned->data[i].start;
+			owned->data[i].end - owned->data[i].start;
+}
+
+/* The memory that sorting takes. */
+static struct gr_error *want_memory(const struct gr_touches *touches,
+				    const struct gr_stop *stop)
+{
+	uint64_t bytes = touches->faults.size * sizeof(struct gr_fault);
+	uint64_t nremaps = touches->mapped.size + touches->given_back.size;
+
+	// A list that is made disjoint may have twice as many.
+	return gr_image_want(stop->image,
+			     bytes + 4 * nremaps * sizeof(struct gr_remap));
 }
 
 /* Join the pages that were read with what was seen. */
 static struct gr_error *join(struct gr_growth *growth, struct gr_stop *stop,
 			     struct gr_growth_tick *tick)
 {
+	const struct gr_residency *now = &stop->pages.residency;
 	struct gr_poll poll = gr_runtime_poller(&stop->program->rt);
-	struct gr_error *err = gr_touches_settle(&growth->touches, &poll);
+	struct gr_error *err = want_memory(&growth->touches, stop);
 
 	if (!err)
-		err = gr_owners_update(&growth->owners, &stop->pages.residency,
-				       &growth->touches, &poll, &tick->flow);
+		err = gr_touches_settle(&growth->touches, &poll);
+	if (!err)
+		err = gr_untouched_update(&growth->untouched, now,
+					  &growth->touches, &poll);
+	if (!err)
+		err = gr_owners_update(&growth->owners, now, &growth->touches,
+				       &poll, &tick->flow);
 	if (!err)
 		gr_touches_clear(&growth->touches);
 	tick->lost_events = growth->touches.lost;
+	tick->untouched_left_out_bytes = growth->untouched.left_out_bytes;
 	return err;
 }
 
@@ -222,24 +189,33 @@ static struct gr_error *read_all(struct gr_growth *growth, struct gr_stop *stop,
 	tick->bad_spans = heap.bad_spans;
 	err = join(growth, stop, tick);
 	if (!err)
-		err = class_pages(stop, heap.is_read, sums);
+		err = class_pages(growth, stop, heap.is_read, sums);
 	if (!err)
 		fill(sums, &stop->pages.residency, tick);
 	return err;
 }
 
+/* Keep the stacks of a tick. */
+static void keep(struct gr_class_sums *sums, struct gr_growth_stack_vector *ret)
+{
+	gr_class_sums_sort(sums);
+	gr_growth_stack_vector_deinit(ret);
+	*ret = sums->stacks;
+	sums->stacks = (struct gr_growth_stack_vector){ 0 };
+}
+
 struct gr_error *gr_growth_take_tick(struct gr_growth *growth,
 				     struct gr_growth_tick *ret)
 {
-	_cleanup_(sums_deinit) struct sums sums = {
-		.owned = &growth->owners.owned
-	};
+	_cleanup_(sums_deinit) struct sums sums = { 0 };
 	uint64_t begin = gr_costs_now_us();
 	struct gr_sigbus_guard guard;
 	struct gr_stop *stop;
 	struct gr_error *err =
 		gr_scan_enter_running(growth->scan, &guard, &stop);
 
+	sums.resident.owned = &growth->owners.owned;
+	sums.untouched.owned = &sums.untouched_pages;
 	*ret = (struct gr_growth_tick){ 0 };
 	if (!err) {
 		err = read_all(growth, stop, &sums, ret);
@@ -248,12 +224,8 @@ struct gr_error *gr_growth_take_tick(struct gr_growth *growth,
 	err = gr_sigbus_guard_end(&guard, err);
 	if (err)
 		return err;
-	if (sums.stacks.size)
-		qsort(sums.stacks.data, sums.stacks.size,
-		      sizeof(*sums.stacks.data), by_bytes);
-	gr_growth_stack_vector_deinit(&growth->stacks);
-	growth->stacks = sums.stacks;
-	sums.stacks = (struct gr_growth_stack_vector){ 0 };
+	keep(&sums.resident, &growth->stacks);
+	keep(&sums.untouched, &growth->untouched_stacks);
 	ret->cost_us = gr_costs_now_us() - begin;
 	return NULL;
 }
@@ -262,6 +234,12 @@ const struct gr_growth_stack_vector *
 gr_growth_stacks(const struct gr_growth *growth)
 {
 	return &growth->stacks;
+}
+
+const struct gr_growth_stack_vector *
+gr_growth_untouched(const struct gr_growth *growth)
+{
+	return &growth->untouched_stacks;
 }
 
 const struct gr_owned_vector *gr_growth_pages(const struct gr_growth *growth)

@@ -7,8 +7,7 @@
 #ifndef GR_GROWTH_H
 #define GR_GROWTH_H
 
-#include "growth/owners.h"
-#include "resident/rss.h"
+#include "growth/class_sums.h"
 
 struct gr_growth;
 struct gr_scan;
@@ -24,21 +23,18 @@ struct gr_growth_tick {
 	const char *residency;	/**< "exact" or "anonymous" */
 	struct gr_flow flow;	/**< Since the last tick. */
 	uint64_t tracked_bytes; /**< New since the first tick, and resident. */
-	uint64_t lost_events;	/**< Since the first tick. */
+	/** Memory that was mapped since the first tick, can be written to, and
+	 * was not touched. */
+	uint64_t untouched_bytes;
+	/** Such memory in small ranges that were left out, being too many. */
+	uint64_t untouched_left_out_bytes;
+	uint64_t lost_events; /**< Since the first tick. */
 	/** False: the heap changed too fast, and all of its arenas are
 	 * "go_heap". */
 	bool has_spans;
 	uint64_t bad_spans; /**< Spans that were left out. */
 	uint64_t cost_us;
 };
-
-/** Pages of one class that one stack made resident. */
-struct gr_growth_stack {
-	uint32_t stack; /**< 0: none is known. */
-	const char *class;
-	uint64_t bytes;
-};
-GR_VECTOR(gr_growth_stack_vector, struct gr_growth_stack);
 
 /**
  * Make it for a scan of a process that runs, which outlives it.
@@ -71,7 +67,13 @@ struct gr_error *gr_growth_take_tick(struct gr_growth *growth,
 const struct gr_growth_stack_vector *
 gr_growth_stacks(const struct gr_growth *growth);
 
-/** The same pages by address. */
+/** Memory that was mapped since the first tick, could be written to at the last
+ * one, and was not touched, by the stack that mapped it and by class, as
+ * gr_growth_stacks(). */
+const struct gr_growth_stack_vector *
+gr_growth_untouched(const struct gr_growth *growth);
+
+/** The pages of gr_growth_stacks() by address. */
 const struct gr_owned_vector *gr_growth_pages(const struct gr_growth *growth);
 
 #endif /* GR_GROWTH_H */

@@ -16,6 +16,7 @@ void gr_touches_clear(struct gr_touches *touches)
 {
 	touches->faults.size = touches->sorted = 0;
 	touches->mapped.size = touches->given_back.size = 0;
+	touches->flat[0] = touches->flat[1] = 0;
 	touches->order = 0;
 }
 
@@ -76,19 +77,6 @@ static struct gr_error *add_fault(struct gr_touches *touches,
 }
 
 // ------------------------------------------------------------------ mappings
-
-static struct gr_error *add_remap(struct gr_touches *touches,
-				  struct gr_remap_vector *list,
-				  struct gr_remap remap)
-{
-	if (remap.end <= remap.start)
-		return NULL;
-	if (list->size == GR_MAX_MAPPINGS) {
-		touches->lost++;
-		return NULL;
-	}
-	return gr_remap_vector_append(list, remap) ? NULL : &gr_enomem;
-}
 
 static int by_start(const void *a, const void *b)
 {
@@ -199,6 +187,32 @@ static struct gr_error *flatten(struct gr_remap_vector *list,
 	return NULL;
 }
 
+/* A program may map and unmap the same addresses all the time. */
+static struct gr_error *add_remap(struct gr_touches *touches, size_t which,
+				  struct gr_remap remap,
+				  const struct gr_poll *poll)
+{
+	struct gr_remap_vector *list = which ? &touches->given_back :
+					       &touches->mapped;
+	size_t *flat = &touches->flat[which];
+	struct gr_error *err = NULL;
+
+	if (remap.end <= remap.start)
+		return NULL;
+	// Not again until a quarter is new.
+	if (list->size >= GR_MAX_MAPPINGS && *flat <= GR_MAX_MAPPINGS / 4 * 3) {
+		err = flatten(list, poll);
+		*flat = err ? *flat : list->size;
+	}
+	if (err)
+		return err;
+	if (list->size >= GR_MAX_MAPPINGS) {
+		touches->lost++;
+		return NULL;
+	}
+	return gr_remap_vector_append(list, remap) ? NULL : &gr_enomem;
+}
+
 // -------------------------------------------------------------------- events
 
 static struct gr_error *add_event(struct gr_touches *touches,
@@ -222,9 +236,9 @@ static struct gr_error *add_event(struct gr_touches *touches,
 	}
 	touches->order++;
 	if (flags & GR_TOUCH_GIVEN_BACK)
-		return add_remap(touches, &touches->given_back, remap);
+		return add_remap(touches, 1, remap, poll);
 	if (flags & GR_TOUCH_MAPPED)
-		return add_remap(touches, &touches->mapped, remap);
+		return add_remap(touches, 0, remap, poll);
 	return add_fault(touches, fault, poll);
 }
 

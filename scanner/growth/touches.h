@@ -44,6 +44,8 @@ struct gr_touches {
 	uint32_t order; /**< The number of the next event. */
 	uint64_t lost;	/**< Events for which there was no room. */
 	size_t sorted;	/**< Faults that are sorted, each page once. */
+	/** How many of mapped and of given_back are disjoint already. */
+	size_t flat[2];
 };
 
 void gr_touches_deinit(struct gr_touches *touches);
@@ -51,7 +53,7 @@ void gr_touches_deinit(struct gr_touches *touches);
 /**
  * Add @p count events of GR_TOUCH_EVENT_BYTES each: {u64 page address, u32
  * stack, u32 flags, u64 bytes}. If there are too many, the latest of each page
- * stays; what still has no room is counted.
+ * stays, also of mappings; what still has no room is counted.
  */
 struct gr_error *gr_touches_add(struct gr_touches *touches, const uint8_t *data,
 				size_t count,

@@ -316,6 +316,7 @@ def look_at_a_trace(module, exe, pid):
     ticks = (growth.tick() for _ in range(100000))
     assert any(tick.tracked_bytes > 1 << 20 for tick in ticks)
     assert growth.stacks(max_rows=5)
+    growth.untouched(max_rows=5)
     assert growth.pages()
 
 
