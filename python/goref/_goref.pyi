@@ -1271,6 +1271,8 @@ class GrowthStack(NamedTuple):  # gr_growth_stack
     stack: int
     """The id of the stack in the events; 0: none is known."""
     class_name: str  # class
+    class_text: str
+    """The same in words."""
     bytes: int
 
 class GrowthGroup(NamedTuple):  # gr_growth_group

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "growth/class_sums.h"
 
+#include "goruntime/memory/page_bits.h"
 #include "resident/c_pages.h"
 #include "resident/classes.h"
 #include "resident/pieces.h"
@@ -30,11 +31,11 @@ static void add_to_stack(struct gr_class_sums *sums, uint32_t stack,
 
 	if (i == UINT32_MAX) {
 		i = (uint32_t)sums->stacks.size;
+		struct gr_growth_stack row = { stack, gr_class_sums_name(class),
+					       gr_class_sums_text(class), 0 };
+
 		if (!gr_keys_add(&sums->index_of, stack, class, i) ||
-		    !gr_growth_stack_vector_append(
-			    &sums->stacks,
-			    (struct gr_growth_stack){
-				    stack, gr_class_sums_name(class), 0 })) {
+		    !gr_growth_stack_vector_append(&sums->stacks, row)) {
 			sums->is_short_of_memory = true;
 			return;
 		}
@@ -70,24 +71,69 @@ struct gr_error *gr_class_sums_prepare(struct gr_stop *stop, uint8_t **ret)
 	return err ? err : gr_rss_classify(stop, &stop->pages.residency, ret);
 }
 
-struct gr_error *gr_class_sums_add(struct gr_class_sums *sums,
-				   struct gr_stop *stop, const uint8_t *classes,
-				   bool has_spans,
-				   const struct gr_residency *pages)
+static struct gr_error *walk(struct gr_class_sums *sums, struct gr_stop *stop,
+			     const uint8_t *classes, bool has_spans,
+			     const struct gr_stop_pages *pages,
+			     const struct gr_residency *residency)
 {
 	const struct gr_c_pages no_c_pages = { 0 };
 	struct gr_pieces pieces = { .heap = stop->heap,
 				    .has_no_spans = !has_spans,
-				    .arenas = &stop->pages.arenas,
-				    .page_bits = &stop->pages.page_bits,
+				    .arenas = &pages->arenas,
+				    .page_bits = &pages->page_bits,
 				    .c_blocks = &stop->pages.c_blocks,
 				    .c_pages = &no_c_pages,
 				    .sys_memory = &stop->pages.sys_memory,
 				    .add = add,
 				    .ctx = sums };
-	struct gr_error *err = gr_pieces_walk(&pieces, pages, classes);
+	struct gr_error *err = gr_pieces_walk(&pieces, residency, classes);
 
 	return err || !sums->is_short_of_memory ? err : &gr_enomem;
+}
+
+struct gr_error *gr_class_sums_add(struct gr_class_sums *sums,
+				   struct gr_stop *stop, const uint8_t *classes,
+				   bool has_spans)
+{
+	return walk(sums, stop, classes, has_spans, &stop->pages,
+		    &stop->pages.residency);
+}
+
+/* Read which of the pages are the heap's, and which of those are free: the stop
+ * knows it of resident pages. */
+static struct gr_error *read_heap_pages(struct gr_stop *stop,
+					const struct gr_residency *residency,
+					struct gr_stop_pages *pages)
+{
+	struct gr_types *types = stop->program->types;
+	struct gr_error *err = gr_page_bits_find(types, &pages->page_bits);
+
+	for (size_t i = 0; !err && i < residency->ranges.size; i++) {
+		const struct gr_resident *range = &residency->ranges.data[i];
+
+		err = gr_heap_arenas_read(&stop->program->rt, range->start,
+					  range->end, &pages->arenas);
+		if (!err)
+			err = gr_page_bits_read(types, &pages->page_bits,
+						range->start, range->end);
+	}
+	return err;
+}
+
+struct gr_error *gr_class_sums_add_others(struct gr_class_sums *sums,
+					  struct gr_stop *stop,
+					  const uint8_t *classes,
+					  bool has_spans,
+					  const struct gr_residency *residency)
+{
+	struct gr_stop_pages pages = { 0 };
+	struct gr_error *err = read_heap_pages(stop, residency, &pages);
+
+	if (!err)
+		err = walk(sums, stop, classes, has_spans, &pages, residency);
+	gr_heap_arenas_deinit(&pages.arenas);
+	gr_page_bits_deinit(&pages.page_bits);
+	return err;
 }
 
 static int by_bytes(const void *a, const void *b)

@@ -14,8 +14,8 @@ struct gr_stop;
 
 /** Pages of one class that one stack has made resident, or mapped. */
 struct gr_growth_stack {
-	uint32_t stack; /**< 0: none is known. */
-	const char *class;
+	uint32_t stack;			/**< 0: none is known. */
+	const char *class, *class_text; /**< Static. */
 	uint64_t bytes;
 };
 GR_VECTOR(gr_growth_stack_vector, struct gr_growth_stack);
@@ -45,17 +45,20 @@ struct gr_error *gr_class_sums_prepare(struct gr_stop *stop,
 				       uint8_t **ret) GR_MUST_CHECK;
 
 /**
- * Take pages apart.
+ * Take the resident pages of the stop apart.
  *
  * @param classes By gr_class_sums_prepare().
  * @param has_spans False: all arenas of the heap are "go_heap".
- * @param pages Of the stop's mappings, by address: those of its residency, or
- *	others.
  */
+struct gr_error *gr_class_sums_add(struct gr_class_sums *sums,
+				   struct gr_stop *stop, const uint8_t *classes,
+				   bool has_spans) GR_MUST_CHECK;
+
+/** The same of other pages, which lie in the stop's mappings: by address. */
 struct gr_error *
-gr_class_sums_add(struct gr_class_sums *sums, struct gr_stop *stop,
-		  const uint8_t *classes, bool has_spans,
-		  const struct gr_residency *pages) GR_MUST_CHECK;
+gr_class_sums_add_others(struct gr_class_sums *sums, struct gr_stop *stop,
+			 const uint8_t *classes, bool has_spans,
+			 const struct gr_residency *pages) GR_MUST_CHECK;
 
 /** Sort the stacks: the most bytes first. */
 void gr_class_sums_sort(struct gr_class_sums *sums);

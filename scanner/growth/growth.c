@@ -91,8 +91,8 @@ static struct gr_error *class_untouched(struct gr_growth *growth,
 						     &untouched.ranges);
 
 	if (!err)
-		err = gr_class_sums_add(&sums->untouched, stop, classes,
-					has_spans, &untouched);
+		err = gr_class_sums_add_others(&sums->untouched, stop, classes,
+					       has_spans, &untouched);
 	gr_resident_vector_deinit(&untouched.ranges);
 	return err;
 }
@@ -107,7 +107,7 @@ static struct gr_error *class_pages(struct gr_growth *growth,
 
 	if (!err)
 		err = gr_class_sums_add(&sums->resident, stop, classes,
-					has_spans, &stop->pages.residency);
+					has_spans);
 	return err ? err :
 		     class_untouched(growth, stop, classes, has_spans, sums);
 }

@@ -106,6 +106,52 @@ memory that was there before the start is not explained here
     )
 
 
+def untouched(size, name, text, **more):
+    row = TracedStack(C_FRAMES, size, None, name, text)
+    return report(untouched=[row], untouched_bytes=size, **more)
+
+
+def test_untouched_memory():
+    lines = untouched(MIB, "c_heap", "C heap: other").text().splitlines()
+    at = next(i for i, text in enumerate(lines) if "not touched" in text)
+    assert lines[at : at + 5] == [
+        "mapped meanwhile and not touched, by the stack that mapped it: 1.0 MiB",
+        "     1.0 MiB 100.0 %  C heap: other",
+        "      malloc in libc.so.6",
+        "      runtime.asmcgocall at asm.s:3",
+        "      main.main at main.go:31",
+    ]
+    more = untouched(MIB, "c_heap", "C", untouched_left_out_bytes=5000)
+    assert "  and 4.9 KiB more" in more.text().splitlines()
+    seen = Seen(page(more, [interval(1, 5, -5)]))
+    assert "Not touched" in seen.texts
+    document = json.loads(json.dumps(more.document()))
+    assert document["untouched_bytes"] == MIB
+    assert document["untouched_left_out_bytes"] == 5000
+    [row] = document["untouched"]
+    assert (row["bytes"], row["class"]) == (MIB, "c_heap")
+    assert len(row["frames"]) == 3 and row["finished"] is True
+
+
+def test_untouched_memory_that_is_not_worth_a_line():
+    """Less than 1 % of 14 MiB, or taken in advance."""
+    for made in (
+        untouched(MIB // 8, "c_heap", "C"),
+        untouched(9 * MIB, "go_heap_scavenged", "Go heap"),
+        untouched(9 * MIB, "go_runtime_arenas", "Go runtime"),
+        untouched(9 * MIB, "thread_stacks", "thread stacks"),
+        report(go_untouched_bytes=MIB // 8),
+    ):
+        assert made.text() == report().text()
+    assert page(made, []) == page(report(), [])
+
+
+def test_untouched_objects_of_go():
+    assert "3.0 MiB of objects of the Go heap are in pages that nobody has" in (
+        report(go_untouched_bytes=3 * MIB).text()
+    )
+
+
 def test_what_is_said_of_losses():
     lines = report(
         partial=("7 events not seen",),

@@ -9,6 +9,7 @@ import socket
 import struct
 
 import pytest
+import rows
 
 from goref import args
 from goref.render.trace import TracedFrame, TracedStack
@@ -20,6 +21,7 @@ from goref.trace import (
     outside,
     plan,
     sockets,
+    watch,
     written,
 )
 from goref.trace.gathered import Gathered
@@ -391,3 +393,28 @@ def test_budget_of_the_whole_trace(words):
     spent = facts.budget_ppm(found) / 1e6 * (found.seconds + 10)
     assert spent == pytest.approx(0.01 * found.seconds, rel=1e-3)
     assert facts.budget_ppm(planned("--", "x")) == 10000
+
+
+# ---------------------------------------------------------------- the findings
+
+
+class Watched:
+    """The outcome of a trace, as far as losses are counted."""
+
+    def __init__(self, by_helper, by_scanner):
+        self.gathered = Gathered()
+        self.gathered.all_lost.update(by_helper)
+        self.after = rows.make("GrowthTick", lost_events=by_scanner)
+
+
+def test_losses_of_all():
+    """Those of the helper, and those of the scanner's tables."""
+    lost = findings.losses(Watched({"no_stack": 3, "table_full": 4}, 5))
+    assert [(row.reason, row.count) for row in lost] == [("table_full", 9)]
+    assert findings.losses(Watched({"no_stack": 3}, 0)) == []
+
+
+def test_losses_of_an_interval():
+    before, after = (rows.make("GrowthTick", lost_events=n) for n in (2, 7))
+    it = watch.Interval(1, 0.0, 1.0, before, after, 9, {"missed": 1}, 0.0)
+    assert findings.interval(it).dropped == 6

@@ -156,6 +156,10 @@ class _Asked:
             ],
             cgroup=outcome.outside[1].group,
             cgroup_processes=outcome.outside[1].processes,
+            untouched=[] if is_go else findings.untouched(outcome),
+            untouched_bytes=None if is_go else outcome.after.untouched_bytes,
+            untouched_left_out_bytes=outcome.after.untouched_left_out_bytes,
+            go_untouched_bytes=outcome.go_untouched_bytes,
             idle=self._idle(outcome),
             sample_rate_bytes=outcome.facts.profile_rate
             if is_go

@@ -19,6 +19,11 @@ _CALLS = 6  # of a stack as text
 _LARGEST = 3  # changes in the line of an interval
 _CONSEQUENCE = "the stacks are not all of the growth"
 _UNSEEN = "no stack was seen"
+_TOP_UNTOUCHED = 5
+_WORTH = 100  # untouched memory is printed from this part of the Rss on
+
+# Classes of address space that Go's runtime and threads take in advance.
+_TAKEN_AHEAD = {"go_heap_idle", "go_heap_scavenged", "thread_stacks"}
 
 # The reasons of the helper for events that were not seen, in words.
 LOST = {
@@ -160,6 +165,9 @@ class TraceReport(Report):
 
     mode: rss or go. exe: the path of the executable, or "". ended: why it ended before its time, or "". look: why
     there was no look at the end, or "". unattributed_bytes: of new pages.
+    untouched: the stacks that mapped memory which nobody has touched since,
+    without small ranges if there are too many; not in the mode go.
+    go_untouched_bytes: of Go objects in pages that were never touched.
     rest: what the stacks beyond a limit have, in bytes."""
 
     mode: str
@@ -184,6 +192,10 @@ class TraceReport(Report):
     outside: Sequence[OutsideGrowth] = ()
     cgroup: str | None = None
     cgroup_processes: int | None = None
+    untouched: Sequence[TracedStack] = ()
+    untouched_bytes: int | None = None
+    untouched_left_out_bytes: int = 0
+    go_untouched_bytes: int | None = None
     idle: Sequence[Idle] | None = None
     sample_rate_bytes: int | None = None
     top: int | None = None
@@ -210,6 +222,7 @@ class TraceReport(Report):
             *partial_lines(self.partial, _CONSEQUENCE),
             *self._class_lines(),
             *self._stack_lines(),
+            *self._untouched_lines(),
             *self._outside_lines(),
             *self._idle_lines(),
             "",
@@ -258,6 +271,38 @@ class TraceReport(Report):
             f"{percent(stack.bytes, whole):>7}  {', '.join(filter(None, what))}"
         )
         return [*wrapped(head), *_call_lines(stack)]
+
+    def _untouched_lines(self) -> list[str]:
+        """Memory that costs nothing yet, if there is much of it."""
+        worth = self.rss_after_bytes / _WORTH
+        rows = self.wasted()
+        whole = sum(row.bytes for row in rows)
+        lines: list[str] = []
+        if rows and whole >= worth:
+            head = "mapped meanwhile and not touched, by the stack that mapped"
+            lines += ["", title(f"{head} it: {human_bytes(whole)}")]
+            for row in rows[:_TOP_UNTOUCHED]:
+                lines += self._one(row, whole)
+            rest = whole - sum(row.bytes for row in rows[:_TOP_UNTOUCHED])
+            rest += self.untouched_left_out_bytes
+            lines += [f"  and {human_bytes(rest)} more"] if rest else []
+        if (self.go_untouched_bytes or 0) > worth:
+            size = human_bytes(self.go_untouched_bytes or 0)
+            lines += [
+                "",
+                f"{size} of objects of the Go heap are in pages that nobody "
+                "has touched",
+            ]
+        return lines
+
+    def wasted(self) -> list[TracedStack]:
+        """Untouched memory that the program's own code has asked for."""
+        return [
+            row
+            for row in self.untouched
+            if row.class_name not in _TAKEN_AHEAD
+            and not (row.class_name or "").startswith("go_runtime")
+        ]
 
     def _outside_lines(self) -> list[str]:
         """The memory beside the resident pages that has grown."""
@@ -364,6 +409,13 @@ class TraceReport(Report):
             "sample_rate_bytes": self.sample_rate_bytes,
             "stacks": [_stack_document(stack) for stack in shown],
             "unfinished_stacks": self.unfinished_stacks,
+            "untouched_bytes": self.untouched_bytes,
+            "untouched_left_out_bytes": self.untouched_left_out_bytes,
+            "untouched": [
+                _untouched_document(row)
+                for row in self.untouched[: self.top or None]
+            ],
+            "go_untouched_bytes": self.go_untouched_bytes,
             "outside": [_outside_document(row) for row in self.outside],
             "cgroup": self.cgroup,
             "cgroup_processes": self.cgroup_processes,
@@ -387,6 +439,15 @@ def _outside_document(row: OutsideGrowth) -> Document:
         "scope": row.scope,
         "bytes": row.bytes,
         "growth_bytes": row.growth_bytes,
+    }
+
+
+def _untouched_document(stack: TracedStack) -> Document:
+    return {
+        "frames": [frame._asdict() for frame in stack.frames],
+        "bytes": stack.bytes,
+        "class": stack.class_name,
+        "finished": stack.is_finished,
     }
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _PAGE = 4096
 _MOVED = "moved"
 _NO_STACK = "no_stack"
+_FULL = "table_full"
 _MOST_ROWS = 1 << 20
 _MOST_IDS = 20  # goroutines of a row
 
@@ -64,7 +65,9 @@ def interval(it: Interval) -> TracedInterval:
         class_growth(it.before, it.tick),
         it.tick.unattributed_bytes,
         it.events,
-        sum(n for reason, n in it.lost.items() if reason != _NO_STACK),
+        sum(n for reason, n in it.lost.items() if reason != _NO_STACK)
+        + it.tick.lost_events
+        - it.before.lost_events,
         it.overhead,
     )
 
@@ -81,9 +84,12 @@ def partial(outcome: Outcome) -> list[str]:
 def losses(outcome: Outcome) -> list[Losses]:
     """The events that were not seen. Those without a stack were: their pages
     count as not attributed."""
+    lost = outcome.gathered.all_lost + Counter(
+        {_FULL: outcome.after.lost_events}
+    )
     return [
         Losses(reason, count)
-        for reason, count in sorted(outcome.gathered.all_lost.items())
+        for reason, count in sorted(lost.items())
         if count and reason != _NO_STACK
     ]
 
@@ -107,13 +113,10 @@ def page_stacks(outcome: Outcome) -> list[TracedStack]:
     the pages hold, if the look has found it."""
     stacks, found = outcome.gathered.stacks, outcome.look.found
     if found is None:
-        texts = {row.name: row.text for row in outcome.after.classes}
-        rows = [
-            _page_row(stacks, row, texts.get(row.class_name, ""))
-            for row in outcome.growth.stacks(_MOST_ROWS)
-        ]
+        found_rows: Iterable[Any] = outcome.growth.stacks(_MOST_ROWS)
     else:
-        rows = [_page_row(stacks, row, row.class_text) for row in found.groups]
+        found_rows = found.groups
+    rows = [_page_row(stacks, row) for row in found_rows]
     return _merged(rows)
 
 
@@ -133,7 +136,16 @@ def _merged(rows: Iterable[TracedStack]) -> list[TracedStack]:
     return sorted(found, key=lambda row: -row.bytes)
 
 
-def _page_row(stacks: Stacks, row: Any, class_text: str) -> TracedStack:
+def untouched(outcome: Outcome) -> list[TracedStack]:
+    """The stacks that mapped memory which nobody has touched since, the
+    largest first."""
+    return [
+        _page_row(outcome.gathered.stacks, row)
+        for row in outcome.growth.untouched(_MOST_ROWS)
+    ]
+
+
+def _page_row(stacks: Stacks, row: Any) -> TracedStack:
     """row: of Growth.stacks(), or of Scan.growth_pages()."""
     frames, is_finished = _stack_of(stacks, row.stack)
     return TracedStack(
@@ -141,7 +153,7 @@ def _page_row(stacks: Stacks, row: Any, class_text: str) -> TracedStack:
         row.bytes,
         -(-row.bytes // _PAGE),
         row.class_name,
-        class_text,
+        row.class_text,
         getattr(row, "type", None),
         getattr(row, "site", None),
         getattr(row, "holder", None),

@@ -41,9 +41,10 @@ class Outcome(NamedTuple):
     """All that a trace has found.
 
     plan: as it was carried out: the mode may be another one. exe: the path of
-    the executable, or "". ended: why it
-    ended before its time, or "". outside: the memory beside the resident pages, before
-    and after. look: what the look at the end has found."""
+    the executable, or "". ended: why it ended before its time, or "". outside:
+    the memory beside the resident pages, before and after. look: what the look
+    at the end has found. go_untouched_bytes: of Go objects in pages that were
+    never touched; None: not known."""
 
     plan: plans.Plan
     pid: int
@@ -56,6 +57,7 @@ class Outcome(NamedTuple):
     ended: str
     outside: tuple[outside.Outside, outside.Outside]
     look: look.Seen
+    go_untouched_bytes: int | None
 
     @property
     def before(self) -> GrowthTick:
@@ -100,6 +102,7 @@ class Session:
         self.pid = plan.pid or 0
         self.gathered = Gathered()
         self.faults_per_s: float | None = None
+        self.go_untouched_bytes: int | None = None
         self.notes: list[str] = []
 
     def run(self) -> Outcome:
@@ -125,6 +128,7 @@ class Session:
             Helper(self.pid, setup) as helper,
         ):
             intervals, why = self._watched(helper, owned)
+        after, seen = outside.read(self.pid), self._look(why)
         return Outcome(
             self.plan,
             self.pid,
@@ -135,8 +139,9 @@ class Session:
             self.growth,
             self.facts,
             why,
-            (self.outside, outside.read(self.pid)),
-            self._look(why),
+            (self.outside, after),
+            seen,
+            self.go_untouched_bytes,
         )
 
     # ---------------------------------------------------------------- program
@@ -246,7 +251,9 @@ class Session:
         )
 
     def _ask_pages(self, scan: Scan) -> object:
-        return scan.growth_pages(self.growth.pages(), _MOST_GROUPS)
+        pages = scan.growth_pages(self.growth.pages(), _MOST_GROUPS)
+        self.go_untouched_bytes = scan.rss().untouched_bytes
+        return pages
 
     def _ask_samples(self, scan: Scan) -> object:
         addresses = array("Q", self.gathered.samples)

@@ -39,6 +39,7 @@ def page(report: TraceReport, intervals: Sequence[TracedInterval]) -> str:
         ("time", "Over time", _time(intervals)),
         ("classes", "Classes", _classes(report)),
         ("stacks", "Stacks", _stacks(report)),
+        *_untouched(report),
         ("about", "About", _about(report)),
     ]
     return shell(
@@ -208,6 +209,38 @@ def _stacks(report: TraceReport) -> Element:
         lead,
         table("stack-table", "Stacks", columns, rows, len(report.stacks)),
     )
+
+
+def _untouched(report: TraceReport) -> list[tuple[str, str, Element]]:
+    """The section of memory that nobody has touched, if there is any."""
+    rows = report.wasted()
+    whole = sum(row.bytes for row in rows)
+    if not rows:
+        return []
+    columns = [
+        Column("Bytes", True),
+        Column("Share", True),
+        Column("What", is_name=True),
+        Column("Calls", is_name=True),
+    ]
+    cells = [
+        [
+            bytes_(row.bytes),
+            share(row.bytes, whole),
+            text(row.class_text),
+            Cell(_first_call(row), _calls(row)),
+        ]
+        for row in rows[:_MOST_STACKS]
+    ]
+    element = section(
+        "untouched",
+        "Not touched",
+        "Memory that was mapped meanwhile and is not resident: nobody has "
+        "touched it. By the stack that mapped it, without what Go's runtime "
+        "and threads take in advance.",
+        table("untouched-table", "Not touched", columns, cells, len(rows)),
+    )
+    return [("untouched", "Not touched", element)]
 
 
 def _what(stack: TracedStack) -> str:
