@@ -114,6 +114,16 @@ PyObject *gr_py_growth_untouched(PyObject *obj, PyObject *args,
 	return rows_of(gr_growth_untouched(cast(obj)->growth), max);
 }
 
+PyObject *gr_py_growth_mappings(PyObject *obj, PyObject *unused)
+{
+	const struct gr_mapping_class_vector *list =
+		gr_growth_mappings(cast(obj)->growth);
+
+	(void)unused;
+	return gr_py_row_tuple(&gr_py_growth_mapping_row, list->data,
+			       sizeof(*list->data), list->size);
+}
+
 PyObject *gr_py_growth_pages(PyObject *obj, PyObject *unused)
 {
 	const struct gr_owned_vector *list = gr_growth_pages(cast(obj)->growth);

@@ -1275,6 +1275,17 @@ class GrowthStack(NamedTuple):  # gr_growth_stack
     """The same in words."""
     bytes: int
 
+class GrowthMapping(NamedTuple):  # gr_mapping_class
+    """A mapping that has resident pages, and the class of most of them."""
+
+    start: _Addr
+    end: _Addr
+    class_name: str  # class
+    """As of Rss, but "go_heap", "go_runtime" and "c_heap" are each one
+    class."""
+    class_text: str
+    """The same in words."""
+
 class GrowthGroup(NamedTuple):  # gr_growth_group
     """Memory in the pages of a growth that has all of this in common."""
 
@@ -2435,6 +2446,8 @@ class Growth:
         """Memory that was mapped since the first tick, could be written to at
         the last one, and was not touched, by the stack that mapped it and by
         class, the most bytes first."""
+    def mappings(self) -> tuple[GrowthMapping, ...]:
+        """The mappings that had resident pages at the last tick, by address."""
     def pages(self) -> bytes:
         """The pages of stacks() by address, 24 bytes for each range: start, end (u64), id
         of the stack, 0 (u32)."""

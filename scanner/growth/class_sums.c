@@ -51,6 +51,8 @@ static void add(void *ctx, enum gr_rss_class class, uint64_t start,
 	const struct gr_owned_vector *list = sums->owned;
 
 	sums->bytes[class] += end - start;
+	if (sums->mappings)
+		gr_mapping_classes_add(sums->mappings, class, start, end);
 	while (sums->next < list->size && list->data[sums->next].end <= start)
 		sums->next++;
 	for (size_t i = sums->next; i < list->size && list->data[i].start < end;

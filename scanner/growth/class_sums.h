@@ -7,6 +7,7 @@
 #define GR_CLASS_SUMS_H
 
 #include "graph/keys.h"
+#include "growth/mapping_classes.h"
 #include "growth/owners.h"
 #include "resident/rss.h"
 
@@ -28,6 +29,7 @@ struct gr_class_sums {
 	struct gr_growth_stack_vector stacks;
 	struct gr_keys index_of; /**< (stack, class) -> index of stacks */
 	bool is_short_of_memory;
+	struct gr_mapping_classes *mappings; /**< Or NULL: not wanted. */
 };
 
 void gr_class_sums_deinit(struct gr_class_sums *sums);

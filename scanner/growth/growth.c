@@ -2,6 +2,7 @@
 #include "growth/growth.h"
 
 #include "base/cleanup.h"
+#include "goruntime/memory/c_blocks.h"
 #include "growth/thread_stacks.h"
 #include "growth/untouched.h"
 #include "scan/costs.h"
@@ -15,14 +16,17 @@ struct gr_growth {
 	struct gr_owners owners;
 	struct gr_untouched untouched;
 	struct gr_thread_stacks thread_stacks;
+	struct gr_c_block_memo c_memo;
 	/* By the last tick. */
 	struct gr_growth_stack_vector stacks, untouched_stacks;
+	struct gr_mapping_class_vector mappings;
 };
 
 /** The sums of one tick. */
 struct sums {
 	struct gr_class_sums resident, untouched;
 	struct gr_owned_vector untouched_pages;
+	struct gr_mapping_classes mappings;
 };
 
 struct gr_error *gr_growth_create(struct gr_scan *scan, bool from_empty,
@@ -44,8 +48,10 @@ void gr_growth_destroy(struct gr_growth *growth)
 	gr_owners_deinit(&growth->owners);
 	gr_untouched_deinit(&growth->untouched);
 	gr_thread_stacks_deinit(&growth->thread_stacks);
+	gr_c_block_memo_deinit(&growth->c_memo);
 	gr_growth_stack_vector_deinit(&growth->stacks);
 	gr_growth_stack_vector_deinit(&growth->untouched_stacks);
+	gr_mapping_class_vector_deinit(&growth->mappings);
 	free(growth);
 }
 
@@ -75,6 +81,7 @@ static void sums_deinit(struct sums *sums)
 	gr_class_sums_deinit(&sums->resident);
 	gr_class_sums_deinit(&sums->untouched);
 	gr_owned_vector_deinit(&sums->untouched_pages);
+	gr_mapping_classes_deinit(&sums->mappings);
 }
 
 /* Take memory apart that was mapped and not touched. */
@@ -105,9 +112,13 @@ static struct gr_error *class_pages(struct gr_growth *growth,
 	_cleanup_free_ uint8_t *classes = NULL;
 	struct gr_error *err = gr_class_sums_prepare(stop, &classes);
 
+	sums->mappings.mappings = &stop->pages.residency.mappings.list;
 	if (!err)
 		err = gr_class_sums_add(&sums->resident, stop, classes,
 					has_spans);
+	gr_mapping_classes_end(&sums->mappings);
+	if (!err && sums->mappings.is_short_of_memory)
+		err = &gr_enomem;
 	return err ? err :
 		     class_untouched(growth, stop, classes, has_spans, sums);
 }
@@ -181,7 +192,8 @@ static struct gr_error *read_all(struct gr_growth *growth, struct gr_stop *stop,
 
 	if (!err)
 		err = gr_scan_read_running(growth->scan, stacks->threads.data,
-					   stacks->threads.size, &heap, &stop);
+					   stacks->threads.size,
+					   &growth->c_memo, &heap, &stop);
 	if (err)
 		return err;
 	gr_thread_stacks_check(stacks, &stop->pages.residency.mappings, sp);
@@ -215,6 +227,7 @@ struct gr_error *gr_growth_take_tick(struct gr_growth *growth,
 		gr_scan_enter_running(growth->scan, &guard, &stop);
 
 	sums.resident.owned = &growth->owners.owned;
+	sums.resident.mappings = &sums.mappings;
 	sums.untouched.owned = &sums.untouched_pages;
 	*ret = (struct gr_growth_tick){ 0 };
 	if (!err) {
@@ -226,6 +239,9 @@ struct gr_error *gr_growth_take_tick(struct gr_growth *growth,
 		return err;
 	keep(&sums.resident, &growth->stacks);
 	keep(&sums.untouched, &growth->untouched_stacks);
+	gr_mapping_class_vector_deinit(&growth->mappings);
+	growth->mappings = sums.mappings.list;
+	sums.mappings.list = (struct gr_mapping_class_vector){ 0 };
 	ret->cost_us = gr_costs_now_us() - begin;
 	return NULL;
 }
@@ -240,6 +256,12 @@ const struct gr_growth_stack_vector *
 gr_growth_untouched(const struct gr_growth *growth)
 {
 	return &growth->untouched_stacks;
+}
+
+const struct gr_mapping_class_vector *
+gr_growth_mappings(const struct gr_growth *growth)
+{
+	return &growth->mappings;
 }
 
 const struct gr_owned_vector *gr_growth_pages(const struct gr_growth *growth)

@@ -73,6 +73,10 @@ gr_growth_stacks(const struct gr_growth *growth);
 const struct gr_growth_stack_vector *
 gr_growth_untouched(const struct gr_growth *growth);
 
+/** The mappings that had resident pages at the last tick, by address. */
+const struct gr_mapping_class_vector *
+gr_growth_mappings(const struct gr_growth *growth);
+
 /** The pages of gr_growth_stacks() by address. */
 const struct gr_owned_vector *gr_growth_pages(const struct gr_growth *growth);
 

@@ -52,7 +52,7 @@ struct gr_error *gr_stop_read_residency(struct gr_stop *stop)
 	if (!err && gr_mappings_may_have_c(&stop->pages.residency.mappings))
 		err = gr_c_blocks_read(&stop->program->rt,
 				       &stop->pages.residency,
-				       &stop->pages.arenas,
+				       &stop->pages.arenas, stop->c_memo,
 				       &stop->pages.c_blocks);
 	if (!err)
 		err = gr_sys_memory_read(stop->program->types,

@@ -80,12 +80,14 @@ static struct gr_error *read_all(struct gr_scan *scan,
 struct gr_error *gr_scan_read_running(struct gr_scan *scan,
 				      const struct gr_target_thread *threads,
 				      size_t nthreads,
+				      struct gr_c_block_memo *memo,
 				      struct gr_running_heap *heap,
 				      struct gr_stop **ret)
 {
 	gr_scan_drop(scan);
 	scan->stop.target.threads = threads;
 	scan->stop.target.nthreads = nthreads;
+	scan->stop.c_memo = memo;
 	*ret = &scan->stop;
 	return read_all(scan, heap);
 }
@@ -96,4 +98,5 @@ void gr_scan_end_running(struct gr_scan *scan)
 	gr_stop_drop_residency(&scan->stop);
 	scan->stop.target.threads = NULL;
 	scan->stop.target.nthreads = 0;
+	scan->stop.c_memo = NULL;
 }

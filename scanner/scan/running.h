@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "inferior/target.h"
 
+struct gr_c_block_memo;
 struct gr_scan;
 struct gr_stop;
 
@@ -25,10 +26,12 @@ struct gr_running_heap {
  *
  * @param threads Their stack pointers, as far as they are known. They belong to
  *	the caller until gr_scan_end_running().
+ * @param memo Of the last time; belongs to the caller, as the threads do.
  */
 struct gr_error *gr_scan_read_running(struct gr_scan *scan,
 				      const struct gr_target_thread *threads,
 				      size_t nthreads,
+				      struct gr_c_block_memo *memo,
 				      struct gr_running_heap *heap,
 				      struct gr_stop **ret) GR_MUST_CHECK;
 

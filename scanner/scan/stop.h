@@ -64,6 +64,8 @@ struct gr_stop {
 	struct gr_roots roots;
 	struct gr_scan_info info;
 	struct gr_stop_pages pages;
+	/** For pages.c_blocks of a process that runs; else NULL. */
+	struct gr_c_block_memo *c_memo;
 	struct gr_native native; /**< See gr_stop_native(). */
 	bool has_native;
 	bool is_native_copied; /**< The copy of a process has it. */

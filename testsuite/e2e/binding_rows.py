@@ -317,6 +317,7 @@ def look_at_a_trace(module, exe, pid):
     assert any(tick.tracked_bytes > 1 << 20 for tick in ticks)
     assert growth.stacks(max_rows=5)
     growth.untouched(max_rows=5)
+    assert growth.mappings()
     assert growth.pages()
 
 

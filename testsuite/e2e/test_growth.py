@@ -390,6 +390,46 @@ def test_running_threads_have_stacks(traced):
     one.tick()
 
 
+def referenced(pid, address):
+    """The bytes of the mapping at an address that were used."""
+    found = None
+    for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():
+        key, _, rest = line.partition(":")
+        span = line.split(" ", 1)[0]
+        if "-" in span:
+            start, end = (int(word, 16) for word in span.split("-"))
+            found = start <= address < end
+        elif key == "Referenced" and found:
+            return 1024 * int(rest.split()[0])
+    raise AssertionError(hex(address))
+
+
+def test_a_tick_uses_no_memory(traced):
+    """It looks for blocks of C in new pages alone: pages that it has seen are
+    not read again, and would look used."""
+    one = traced(NEWEST)
+    answer = one.take("mapping")
+    start = int(answer["start"], 16)
+    one.tick()
+    assert referenced(one.process.pid, start) >= answer["bytes"]
+    Path(f"/proc/{one.process.pid}/clear_refs").write_text("1")
+    one.tick()
+    one.tick()
+    assert referenced(one.process.pid, start) <= 256 << 10
+
+
+def test_blocks_of_c_stay(traced):
+    """Blocks that were found at an earlier tick, beside new ones."""
+    one = traced(NEWEST)
+    sizes = []
+    for _ in range(3):
+        sizes.append(one.take("chunk")["bytes"])
+        one.tick()
+        _, grown = one.tick()
+        assert grown["c_heap"] == 0
+    assert one.last["c_heap"] >= sum(sizes)
+
+
 # ------------------------------------------------------- what is in the pages
 
 

@@ -8,9 +8,8 @@ import subprocess
 import pytest
 
 from session import GOREF, environment
-from targets import start
-from toolchains import Variant, build
-from traces import MIB, PAGE, Trace, skip_unless_traced
+from toolchains import Variant
+from traces import MIB, PAGE, Mapping, Trace, skip_unless_traced
 
 # For each way: the bytes that are mapped, those that are used, those that are
 # left, their class, and a function of the stack. Each leaves another amount.
@@ -26,26 +25,6 @@ WAYS = {
     "file": (23 * MIB, 0, 0, None, "map_file"),
 }  # fmt: skip
 SLICE, USED = 96 * MIB, 32 * MIB
-
-
-class Mapping:
-    """The program, which maps memory when it is told to."""
-
-    def __init__(self, variant):
-        exe = build("untouched", variant.release, variant.flavour)
-        self.process = start(exe, [])
-        self.pid = self.process.pid
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stop()
-
-    def take(self, way, size, used):
-        self.process.popen.stdin.write(f"{way} {size} {used}\n".encode())
-        self.process.popen.stdin.flush()
-        assert int(self.process.read_line()) == size
 
 
 def take_all(program):

@@ -76,6 +76,27 @@ class Growing:
             )
 
 
+class Mapping:
+    """A program that maps memory and uses a part of it, when it is told to
+    (testsuite/programs/untouched)."""
+
+    def __init__(self, variant):
+        exe = build("untouched", variant.release, variant.flavour)
+        self.process = start(exe, [])
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stop()
+
+    def take(self, way, size, used):
+        self.process.popen.stdin.write(f"{way} {size} {used}\n".encode())
+        self.process.popen.stdin.flush()
+        assert int(self.process.read_line()) == size
+
+
 class Trace:
     """goref trace, as a process that prints JSON lines."""
 

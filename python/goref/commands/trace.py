@@ -18,7 +18,7 @@ from ..render.trace import (
     interval_document,
     interval_line,
 )
-from ..trace import findings, idle, outside, plan as plans, written
+from ..trace import findings, outside, plan as plans, written
 from ..trace.session import Outcome, Session
 from .base import answer, check_writable, has_color
 
@@ -86,7 +86,6 @@ class _Asked:
     def __init__(self, options: Any) -> None:
         self.options = options
         self.intervals: list[Any] = []
-        self.idle_before = False
 
     def announce(self, session: Session, probes: Sequence[str]) -> None:
         """Say what is probed, and what that will cost."""
@@ -100,9 +99,6 @@ class _Asked:
                 f"now, so about {share:.2f} % of a processor; the limit is "
                 f"{session.plan.overhead:g} %"
             )
-        if session.plan.idle:
-            idle.clear(session.pid)
-            self.idle_before = True
 
     def show(self, it: Interval) -> None:
         """Print an interval."""
@@ -160,7 +156,9 @@ class _Asked:
             untouched_bytes=None if is_go else outcome.after.untouched_bytes,
             untouched_left_out_bytes=outcome.after.untouched_left_out_bytes,
             go_untouched_bytes=outcome.go_untouched_bytes,
-            idle=self._idle(outcome),
+            idle=None
+            if outcome.idle is None
+            else [Idle(*row) for row in outcome.idle],
             sample_rate_bytes=outcome.facts.profile_rate
             if is_go
             else None,
@@ -168,9 +166,3 @@ class _Asked:
             out=self.options.out,
             html=self.options.html,
         )
-
-    def _idle(self, outcome: Outcome) -> list[Idle] | None:
-        if not self.idle_before:
-            return None
-        found = idle.read(outcome.pid)
-        return None if found is None else [Idle(*row) for row in found]

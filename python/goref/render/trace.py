@@ -98,6 +98,7 @@ class Idle(NamedTuple):
     """A class of mappings, and how much of it was not used meanwhile."""
 
     name: str
+    text: str
     rss_bytes: int
     idle_bytes: int
 
@@ -329,12 +330,16 @@ class TraceReport(Report):
         if self.idle is None:
             return []
         rows = [
-            (human_bytes(row.idle_bytes), human_bytes(row.rss_bytes), row.name)
+            (
+                human_bytes(row.idle_bytes),
+                percent(row.idle_bytes, row.rss_bytes),
+                human_bytes(row.rss_bytes),
+                row.text,
+            )
             for row in self.idle
-            if row.rss_bytes
         ]
-        head = ("not used", "resident", "mappings")
-        return ["", *table([head, *rows], left=(2,), has_head=True)]
+        head = ("not used", "share", "resident", "mappings, by most of each")
+        return ["", *table([head, *rows], left=(3,), has_head=True)]
 
     def _honest_lines(self) -> list[str]:
         """The grounds of this answer, and its gaps."""
@@ -421,7 +426,7 @@ class TraceReport(Report):
             "cgroup_processes": self.cgroup_processes,
             "idle": None
             if self.idle is None
-            else [row._asdict() for row in self.idle],
+            else [_idle_document(row) for row in self.idle],
             "events": self.events,
             "dropped": self.dropped,
             "losses": [lost._asdict() for lost in self.losses],
@@ -431,6 +436,14 @@ class TraceReport(Report):
             "out": self.out,
             "html": self.html,
         }
+
+
+def _idle_document(row: Idle) -> Document:
+    return {
+        "name": row.name,
+        "rss_bytes": row.rss_bytes,
+        "idle_bytes": row.idle_bytes,
+    }
 
 
 def _outside_document(row: OutsideGrowth) -> Document:

@@ -1,25 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which resident pages a process has not used for a time, by the marks of use
+"""Which resident memory a process has not used for a time, by the marks of use
 in its page tables (Documentation/filesystems/proc.rst: clear_refs, smaps)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+import bisect
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Error
 
-_MOST = 40  # rows
-_ANONYMOUS = "anonymous memory"
-_REST = "all other mappings"
+if TYPE_CHECKING:
+    from .._goref import GrowthMapping
+
+_NEW = "new", "mapped at the last moment"
 
 
 class Used(NamedTuple):
-    """Bytes of the mappings of one name."""
+    """Bytes of the mappings of one class."""
 
     name: str
+    text: str
     rss_bytes: int
     idle_bytes: int
+
+
+def _refusal(pid: int, problem: OSError) -> Error:
+    return Error(
+        f"goref: --idle: /proc/{pid}/clear_refs: {problem.strerror}"
+    )
+
+
+def check(pid: int) -> None:
+    """Raise an Error if the marks of a process cannot be cleared."""
+    try:
+        os.close(os.open(f"/proc/{pid}/clear_refs", os.O_WRONLY))
+    except OSError as problem:
+        raise _refusal(pid, problem) from None
 
 
 def clear(pid: int) -> None:
@@ -28,47 +46,50 @@ def clear(pid: int) -> None:
         with open(f"/proc/{pid}/clear_refs", "w") as file:
             file.write("1")
     except OSError as problem:
-        raise Error(
-            f"goref: --idle: /proc/{pid}/clear_refs: {problem.strerror}"
-        ) from None
+        raise _refusal(pid, problem) from None
 
 
-def _mappings(pid: int) -> Iterator[tuple[str, int, int]]:
-    """Name, resident and used bytes of each mapping."""
-    name, rss = _ANONYMOUS, 0
+def _mappings(pid: int) -> Iterator[tuple[int, int, int, int]]:
+    """Start, end, resident and used bytes of each mapping."""
+    start = end = rss = 0
     with open(f"/proc/{pid}/smaps", errors="backslashreplace") as file:
         for line in file:
             key, _, rest = line.partition(":")
             if key == "Rss":
                 rss = int(rest.split()[0]) * 1024
             elif key == "Referenced":
-                yield name, rss, int(rest.split()[0]) * 1024
-            elif "-" in line.split(" ", 1)[0]:
-                words = line.rstrip("\n").split(None, 5)
-                name = words[5] if len(words) > 5 else _ANONYMOUS
+                yield start, end, rss, int(rest.split()[0]) * 1024
+            elif "-" in (span := line.split(" ", 1)[0]):
+                start, end = (int(word, 16) for word in span.split("-"))
 
 
-def read(pid: int) -> list[Used] | None:
-    """The memory that was not used since clear(), the largest first; None: the process
-    has ended."""
-    rss: dict[str, int] = {}
-    unused: dict[str, int] = {}
+class _Classes:
+    """The classes of mappings, which may have changed their sizes since."""
+
+    def __init__(self, mappings: Sequence[GrowthMapping]) -> None:
+        self._rows = mappings
+        self._ends = [row.end for row in mappings]
+
+    def at(self, start: int, end: int) -> tuple[str, str]:
+        i = bisect.bisect_right(self._ends, start)
+        if i < len(self._rows) and self._rows[i].start < end:
+            return self._rows[i].class_name, self._rows[i].class_text
+        return _NEW
+
+
+def read(pid: int, mappings: Sequence[GrowthMapping]) -> list[Used] | None:
+    """The memory that was not used since clear(), the largest first; None: the
+    process has ended. mappings: as of a moment before."""
+    classes = _Classes(mappings)
+    rss: dict[tuple[str, str], int] = {}
+    unused: dict[tuple[str, str], int] = {}
     try:
-        for name, resident, used in _mappings(pid):
-            rss[name] = rss.get(name, 0) + resident
-            unused[name] = unused.get(name, 0) + max(resident - used, 0)
+        for start, end, resident, used in _mappings(pid):
+            if resident:
+                key = classes.at(start, end)
+                rss[key] = rss.get(key, 0) + resident
+                unused[key] = unused.get(key, 0) + max(resident - used, 0)
     except (OSError, ValueError):
         return None
-    rows = [Used(name, size, unused[name]) for name, size in rss.items()]
-    rows.sort(key=lambda row: -row.idle_bytes)
-    rest = rows[_MOST:]
-    if rest:
-        rows = rows[:_MOST]
-        rows.append(
-            Used(
-                _REST,
-                sum(row.rss_bytes for row in rest),
-                sum(row.idle_bytes for row in rest),
-            )
-        )
-    return rows
+    rows = [Used(*key, size, unused[key]) for key, size in rss.items()]
+    return sorted(rows, key=lambda row: -row.idle_bytes)

@@ -15,7 +15,7 @@ from ..errors import Error
 from ..interrupt import Owned
 from ..session import as_error
 from ..sources import process
-from . import facts, look, outside, plan as plans, watch
+from . import facts, idle, look, outside, plan as plans, watch
 from .command import Command
 from .gathered import Gathered
 from .helper import Helper
@@ -44,7 +44,8 @@ class Outcome(NamedTuple):
     the executable, or "". ended: why it ended before its time, or "". outside:
     the memory beside the resident pages, before and after. look: what the look
     at the end has found. go_untouched_bytes: of Go objects in pages that were
-    never touched; None: not known."""
+    never touched; None: not known. idle: what was not used meanwhile; None: not
+    asked for, or the process has ended."""
 
     plan: plans.Plan
     pid: int
@@ -58,6 +59,7 @@ class Outcome(NamedTuple):
     outside: tuple[outside.Outside, outside.Outside]
     look: look.Seen
     go_untouched_bytes: int | None
+    idle: Sequence[idle.Used] | None
 
     @property
     def before(self) -> GrowthTick:
@@ -103,6 +105,7 @@ class Session:
         self.gathered = Gathered()
         self.faults_per_s: float | None = None
         self.go_untouched_bytes: int | None = None
+        self.idle: list[idle.Used] | None = None
         self.notes: list[str] = []
 
     def run(self) -> Outcome:
@@ -122,6 +125,8 @@ class Session:
             self._open(self.pid)
             setup = facts.setup(self.plan, self.facts)
             self._rate()
+        if self.plan.idle:
+            idle.check(self.pid)
         begin = time.time()
         with (
             Owned((signal.SIGINT,)) as owned,
@@ -142,6 +147,7 @@ class Session:
             (self.outside, after),
             seen,
             self.go_untouched_bytes,
+            self.idle,
         )
 
     # ---------------------------------------------------------------- program
@@ -199,6 +205,7 @@ class Session:
             self.progress,
             owned,
             from_empty=self.command is not None,
+            begun=self._begun,
         )
         found = []
         for interval in it.intervals(self.plan.end_s, self.plan.seconds):
@@ -207,8 +214,16 @@ class Session:
             found.append(interval)
             if self.command and self.command.status() is not None:
                 it.ended = it.ended or f"process {self.pid} has ended"
+        # The look at the end would use what it reads.
+        if self.plan.idle:
+            self.idle = idle.read(self.pid, self.growth.mappings())
         it.finish()
         return found, it.ended
+
+    def _begun(self) -> None:
+        """The first tick is there."""
+        if self.plan.idle:
+            idle.clear(self.pid)
 
     def _begin_command(
         self, command: Command, helper: Helper, owned: Owned

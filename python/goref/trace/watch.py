@@ -62,10 +62,13 @@ class Watch:
         owned: Owned,
         *,
         from_empty: bool,
+        begun: Callable[[], None] = lambda: None,
     ) -> None:
         """owned: holds back Ctrl-C while this runs. from_empty: the program has
-        just begun, so all of its memory is growth."""
+        just begun, so all of its memory is growth. begun: called when the
+        first tick is there, which reads most."""
         self.from_empty = from_empty
+        self.begun = begun
         self.pid = pid
         self.helper = helper
         self.gathered = gathered
@@ -81,6 +84,7 @@ class Watch:
         before = self.gathered.tick()
         if self.from_empty:
             before = before._replace(classes=(), total_bytes=0, rss_bytes=0)
+        self.begun()
         self.rss = before.rss_bytes
         self.begin = time.monotonic()
         last_s, number = 0.0, 1

@@ -21,7 +21,71 @@ struct search {
 	const struct gr_mapping *mapping; /* NULL: blocks cannot be there */
 	uint64_t at;			  /* next page that may have a header */
 	unsigned int probes_left;
+	const struct gr_c_block_memo *memo; /* or NULL */
 };
+
+void gr_c_block_memo_deinit(struct gr_c_block_memo *memo)
+{
+	gr_c_blocks_deinit(&memo->blocks);
+	gr_c_blocks_deinit(&memo->seen);
+}
+
+// ---------------------------------------------------------------------- memo
+
+/* The first block or range that ends behind @p addr. */
+static size_t index_of(const struct gr_c_blocks *list, uint64_t addr)
+{
+	return gr_count_before(list->size, i, list->data[i].end <= addr);
+}
+
+/* The next page from @p addr on that may have a header: one that was not seen
+ * before, or where a block was. */
+static uint64_t next_page(const struct search *s, uint64_t addr)
+{
+	const struct gr_c_block_memo *memo = s->memo;
+
+	if (!memo)
+		return addr;
+	size_t i = index_of(&memo->seen, addr);
+	if (i == memo->seen.size || memo->seen.data[i].start > addr)
+		return addr;
+	uint64_t next = memo->seen.data[i].end;
+	size_t k = gr_count_before(memo->blocks.size, j,
+				   memo->blocks.data[j].start < addr);
+	if (k < memo->blocks.size && memo->blocks.data[k].start < next)
+		next = memo->blocks.data[k].start;
+	return next;
+}
+
+/* Remember a search. */
+static struct gr_error *remember(const struct gr_residency *r,
+				 const struct gr_c_blocks *found,
+				 struct gr_c_block_memo *memo)
+{
+	struct gr_c_blocks *seen = &memo->seen;
+
+	memo->blocks.size = seen->size = 0;
+	for (size_t i = 0; i < found->size; i++)
+		if (!gr_c_blocks_append(&memo->blocks, found->data[i]))
+			return &gr_enomem;
+	for (size_t i = 0; i < r->ranges.size; i++) {
+		const struct gr_resident *range = &r->ranges.data[i];
+		struct gr_c_block *last =
+			seen->size ? &seen->data[seen->size - 1] : NULL;
+
+		if (!range->is_anonymous)
+			continue;
+		if (last && last->end == range->start)
+			last->end = range->end;
+		else if (!gr_c_blocks_append(seen,
+					     (struct gr_c_block){ range->start,
+								  range->end }))
+			return &gr_enomem;
+	}
+	return NULL;
+}
+
+// --------------------------------------------------------------------- search
 
 /* Read memory for the search, but do not record it: it may be a value. What
  * cannot be read, or is not in the file, is zeros. */
@@ -105,8 +169,12 @@ static struct gr_error *search_range(struct search *s, uint64_t start,
 	if (s->at < start)
 		s->at = start;
 	while (!err && s->at < end && s->probes_left) {
-		uint64_t bytes;
+		uint64_t next = next_page(s, s->at), bytes;
 
+		if (next > s->at) {
+			s->at = next;
+			continue;
+		}
 		err = block_at(s, s->at, &bytes);
 		if (!err && bytes &&
 		    !gr_c_blocks_append(s->blocks,
@@ -125,11 +193,12 @@ static struct gr_error *search_range(struct search *s, uint64_t start,
 struct gr_error *gr_c_blocks_read(struct gr_runtime *rt,
 				  const struct gr_residency *r,
 				  const struct gr_heap_arenas *arenas,
+				  struct gr_c_block_memo *memo,
 				  struct gr_c_blocks *ret)
 {
-	struct search s = { .rt = rt,
-			    .blocks = ret,
-			    .probes_left = MAX_PROBES };
+	struct search s = {
+		.rt = rt, .blocks = ret, .probes_left = MAX_PROBES, .memo = memo
+	};
 	size_t last = SIZE_MAX;
 	struct gr_error *err = NULL;
 
@@ -156,14 +225,13 @@ struct gr_error *gr_c_blocks_read(struct gr_runtime *rt,
 		if (!err)
 			err = gr_runtime_step(rt, 1);
 	}
-	return err;
+	return err || !memo ? err : remember(r, ret, memo);
 }
 
 bool gr_c_blocks_have(const struct gr_c_blocks *blocks, uint64_t addr,
 		      uint64_t end, uint64_t *stop)
 {
-	size_t n =
-		gr_count_before(blocks->size, i, blocks->data[i].end <= addr);
+	size_t n = index_of(blocks, addr);
 
 	*stop = end;
 	if (n == blocks->size)

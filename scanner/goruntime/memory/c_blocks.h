@@ -17,16 +17,34 @@ struct gr_c_block {
 GR_VECTOR(gr_c_blocks, struct gr_c_block);
 
 /**
+ * For a process that is read again and again while it runs. Zero-initialised,
+ * nothing was read before.
+ *
+ * A block is given out with its header written. So only pages that were not
+ * resident at the last search can have new ones: the others are not read, which
+ * would make them look as if the process used them.
+ */
+struct gr_c_block_memo {
+	struct gr_c_blocks blocks; /**< Found by the last search. */
+	struct gr_c_blocks seen;   /**< Its resident memory, by address. */
+};
+
+void gr_c_block_memo_deinit(struct gr_c_block_memo *memo);
+
+/**
  * Find the blocks in resident anonymous memory by their headers, outside of the
  * heap's arenas. The image is lazy, or that of a file.
  *
  * The kernel joins mappings that lie side by side, so that a block may begin at
  * any page. After many pages without a header, the search ends. A recorder gets
  * the headers alone.
+ *
+ * @param memo Of the last search, and then of this one; NULL: look at all.
  */
 struct gr_error *gr_c_blocks_read(struct gr_runtime *rt,
 				  const struct gr_residency *residency,
 				  const struct gr_heap_arenas *arenas,
+				  struct gr_c_block_memo *memo,
 				  struct gr_c_blocks *ret) GR_MUST_CHECK;
 
 /** Does a block hold @p addr? @param[out] stop The same is true of all of

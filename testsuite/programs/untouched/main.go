@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A program that maps memory and uses a part of it, as its input asks: each
-// line is a way, the bytes to map and the bytes to use. It prints the bytes to
+// line is a way, the bytes to map and the bytes to use; `use' uses the memory of
+// the last `memory' or `huge' again, in steps of bytes. It prints the bytes to
 // map when that is done. Its first line is an empty object.
 package main
 
@@ -38,6 +39,10 @@ func take(way string, size, part int) {
 	switch way {
 	case "memory":
 		C.map_memory(bytes, used)
+	case "huge":
+		C.map_huge(bytes, used)
+	case "use":
+		C.use_again(bytes, used)
 	case "reserved":
 		C.map_reserved(bytes, used)
 	case "again":

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,10 +30,30 @@ static char *map(size_t bytes, int rights)
 	return at;
 }
 
+static volatile char *last; /* memory that is used again */
+
 /* Map memory, and use the first bytes of it. */
 __attribute__((noinline)) void map_memory(size_t bytes, size_t used)
 {
-	memset(map(bytes, PROT_READ | PROT_WRITE), 1, used);
+	last = memset(map(bytes, PROT_READ | PROT_WRITE), 1, used);
+}
+
+/* The same with huge pages, if there are any. */
+__attribute__((noinline)) void map_huge(size_t bytes, size_t used)
+{
+	const size_t huge = 2 << 20;
+	char *at = map(bytes + huge, PROT_READ | PROT_WRITE);
+
+	at += -(uintptr_t)at & (huge - 1);
+	check(!madvise(at, bytes, MADV_HUGEPAGE), "madvise");
+	last = memset(at, 1, used);
+}
+
+/* Use a byte of each step of that memory. */
+void use_again(size_t bytes, size_t step)
+{
+	for (size_t i = 0; i < bytes; i += step)
+		last[i]++;
 }
 
 /* Reserve addresses, and get the right to use some of them. */

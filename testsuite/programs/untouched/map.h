@@ -2,6 +2,8 @@
 #include <stddef.h>
 
 void map_memory(size_t bytes, size_t used);
+void map_huge(size_t bytes, size_t used);
+void use_again(size_t bytes, size_t step);
 void map_reserved(size_t bytes, size_t rights);
 void map_again(size_t bytes, size_t used);
 void map_and_drop(size_t bytes);
