@@ -129,8 +129,12 @@ INLINE void add_goroutine(struct moment *m, struct gr_event *e,
 	if (!g || !config.has_offsets || !read_user(m, e->g, sizeof(e->g), g) ||
 	    !read_user(m, e->m, sizeof(e->m), word_at(e->g, o->g_m)))
 		return;
-	__u64 end = word_at(e->g, o->g_stack_hi);
-	if (rsp >= word_at(e->g, o->g_stack_lo) && rsp < end)
+	__u64 end = word_at(e->g, o->g_stack_hi), ours = word_at(e->g, o->g_m);
+	// Where Go has no C, fs_base leads into the m. Otherwise, g0 runs on a
+	// stack of C, of which the runtime may not know the end.
+	bool is_of_c = g == word_at(e->m, o->m_g0) &&
+		       task->thread.fsbase - ours >= GR_EVENT_PART;
+	if (rsp >= word_at(e->g, o->g_stack_lo) && rsp < end && !is_of_c)
 		ends->thread = end;
 	__u64 curg = word_at(e->m, o->m_curg);
 	bool is_other = curg && curg != g;
@@ -193,6 +197,10 @@ INLINE __u32 copy_thread(struct moment *m, struct gr_event *e)
 	// Arguments and environment lie behind the stack of the first thread.
 	if (mm && e->regs[7] < mm->start_stack)
 		ends.thread = mm->start_stack + RED_ZONE;
+	// The stack of another thread lies below its own variables.
+	if (e->regs[7] < task->thread.fsbase &&
+	    ends.thread > task->thread.fsbase)
+		ends.thread = task->thread.fsbase;
 	add_goroutine(m, e, &ends);
 	// Below rsp lies what a function has popped before it returned.
 	e->start[0] = e->regs[7] - RED_ZONE;

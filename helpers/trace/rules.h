@@ -37,8 +37,9 @@ struct gr_rule {
 	 * cfa_off. */
 	uint8_t cfa_reg;
 	int32_t cfa_off;
-	/** GR_ROLE_CALL_C: bytes from rsp to the return address in the body. */
-	uint32_t body_bytes;
+	/** GR_ROLE_CALL_C: bytes from rsp to the return address in the body, and
+	 * those that the body then takes. */
+	uint32_t body_bytes, taken_bytes;
 	uint32_t saved;	    /**< At CFA + off[r]. */
 	uint32_t expressed; /**< By the expression at off[r]. */
 	uint32_t lost;	    /**< Undefined in the caller. */

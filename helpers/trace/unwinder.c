@@ -36,12 +36,14 @@ struct gr_walk {
 	const struct gr_sample *sample;
 	struct gr_walked *ret;
 	struct gr_frame_regs regs;
-	bool is_exact;	  /**< The pc is that of the next instruction. */
-	bool is_resumed;  /**< It is on the goroutine's own stack now. */
-	bool is_inner;	  /**< C frames in the middle, to asmcgocall. */
-	bool is_through;  /**< They were found, all of them. */
-	uint64_t call_sp; /**< rsp in the last asmcgocall; 0: not known. */
-	bool is_next;	  /**< The goroutine may be one that did not call. */
+	bool is_exact;	 /**< The pc is that of the next instruction. */
+	bool is_resumed; /**< It is on the goroutine's own stack now. */
+	bool is_inner;	 /**< C frames in the middle, to asmcgocall. */
+	bool is_through; /**< They were found, all of them. */
+	/** Where the last asmcgocall began on the system stack, or up to 15 bytes
+	 * below; 0: not known. */
+	uint64_t call_end;
+	bool is_next; /**< The goroutine may be one that did not call. */
 };
 
 /* Tables of Go, and all of ours, have room in it. */
@@ -201,6 +203,22 @@ static void make_c_rule(struct gr_unwinder *u,
 	gr_error_destroy(err);
 }
 
+/* The bytes that the code before a pc takes of the stack: the constant of its
+ * last sub $N,%rsp. Tables of Go do not count those of runtime.asmcgocall. */
+static uint32_t find_taken_bytes(struct gr_unwinder *u, uint64_t pc)
+{
+	static const uint8_t sub_rsp[] = { 0x48, 0x83, 0xec };
+	uint8_t code[64];
+
+	if (!gr_code_maps_read(u->modules, pc - sizeof(code), code,
+			       sizeof(code)))
+		return 0;
+	for (size_t i = sizeof(code) - sizeof(sub_rsp); i-- > 0;)
+		if (!memcmp(code + i, sub_rsp, sizeof(sub_rsp)))
+			return code[i + sizeof(sub_rsp)];
+	return 0;
+}
+
 /* Return the rule of a pc; NULL if the pc lies in no code. */
 static const struct gr_rule *make_rule(struct gr_unwinder *u, uint64_t pc)
 {
@@ -217,6 +235,8 @@ static const struct gr_rule *make_rule(struct gr_unwinder *u, uint64_t pc)
 		make_c_rule(u, &place, &rule);
 	else if (!gr_go_rule(go, pc, &rule))
 		rule.role = GR_ROLE_UNKNOWN;
+	else if (rule.role == GR_ROLE_CALL_C)
+		rule.taken_bytes = find_taken_bytes(u, pc);
 	return gr_rules_add(&u->rules, &rule);
 }
 
@@ -299,31 +319,34 @@ static bool return_to(struct gr_walk *w, uint64_t addr)
 	return true;
 }
 
+/* The words of the release, by the bytes that runtime.asmcgocall takes. */
+static const struct gr_call_words *words_of(const struct gr_rule *rule)
+{
+	for (size_t i = 0; i < GR_ARRAY_SIZE(call_words); i++)
+		if (call_words[i].bytes == rule->taken_bytes)
+			return &call_words[i];
+	return NULL;
+}
+
 /* Leave runtime.asmcgocall. If it was on the system stack already, it keeps the
  * stack pointer and zero. Otherwise, it went there for the goroutine. */
 static bool leave_call_of_c(struct gr_walk *w, const struct gr_rule *rule)
 {
 	uint64_t sp = w->regs.values[GR_REG_RSP], kept, g;
+	const struct gr_call_words *words = words_of(rule);
 
-	for (size_t i = 0; i < GR_ARRAY_SIZE(call_words); i++) {
-		const struct gr_call_words *words = &call_words[i];
-
-		if (!gr_sample_word(w->sample, sp + words->sp, &kept) ||
-		    !gr_sample_word(w->sample, sp + words->g, &g))
-			return false;
-		if (!g && kept > sp &&
-		    ((kept - words->bytes) & -(uint64_t)STACK_ALIGN) == sp)
-			return return_to(w, kept + rule->body_bytes);
-	}
-	if (w->is_inner) {
+	if (!words || !gr_sample_word(w->sample, sp + words->sp, &kept) ||
+	    !gr_sample_word(w->sample, sp + words->g, &g))
+		return false;
+	if (!g && kept > sp &&
+	    ((kept - words->bytes) & -(uint64_t)STACK_ALIGN) == sp)
+		return return_to(w, kept + rule->body_bytes);
+	if (w->is_inner)
 		w->is_through = true;
-		w->call_sp = sp;
+	else if (!resume(w))
 		return false;
-	}
-	if (!resume(w))
-		return false;
-	w->call_sp = sp;
-	return true;
+	w->call_end = sp + words->bytes;
+	return !w->is_inner;
 }
 
 static const struct gr_rule *rule_of(struct gr_unwinder *u, uint64_t pc)
@@ -341,10 +364,8 @@ static bool find_call_back(struct gr_walk *w, int32_t cfa_off,
 	size_t found = 0;
 	uint64_t pc;
 
-	for (size_t i = 0; w->call_sp && i < 2 * GR_ARRAY_SIZE(call_words);
-	     i++) {
-		uint64_t cfa = w->call_sp + call_words[i / 2].bytes +
-			       i % 2 * GR_WORD_BYTES + (int64_t)cfa_off;
+	for (size_t i = 0; w->call_end && i < STACK_ALIGN; i += GR_WORD_BYTES) {
+		uint64_t cfa = w->call_end + i + (int64_t)cfa_off;
 
 		if (!gr_sample_word(w->sample, cfa - GR_WORD_BYTES, &pc))
 			continue;
@@ -378,7 +399,7 @@ static bool leave_call_back(struct gr_walk *w, const struct gr_rule *rule)
 	c.is_exact = false;
 	for (size_t i = 0; i < GR_MAX_FRAMES && step(&c); i++)
 		continue;
-	w->call_sp = c.is_through ? c.call_sp : 0;
+	w->call_end = c.is_through ? c.call_end : 0;
 	// A thread of C has its start there.
 	if (!c.is_through && !w->ret->is_finished)
 		w->ret->count = count;

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pytest
 
 from session import environment
+from test_process import load
 from toolchains import build_c
 
 HELPER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-trace"
@@ -19,6 +20,7 @@ NOT_PERMITTED = (
     "not permitted|the kernel is locked|the kernel has no|the call bpf"
 )
 IN_KERNEL, MAPPED, GIVEN_BACK, BRIEF = 1, 2, 4, 8
+UNFINISHED = 1  # a flag of a stack
 
 # A line is a letter and a number of pages; the answer is the address.
 TOUCHER = r"""
@@ -142,6 +144,7 @@ class Tracer:
             stdout=subprocess.PIPE,
         )
         self.names, self.stacks, self.ticks = {}, {}, 0
+        self.finished = {}  # of each stack
         self.say(f"mode {mode}", *lines, "start")
         self.first = self.until("ready")
 
@@ -175,6 +178,7 @@ class Tracer:
         elif words[0] == "stack":
             rest = words[4:5] + words[5].split() if words[5:] else words[4:]
             self.stacks[int(words[1])] = [self.names[i] for i in rest]
+            self.finished[int(words[1])] = not int(words[2]) & UNFINISHED
 
     def tick(self):
         self.ticks += 1
@@ -185,6 +189,25 @@ class Tracer:
         self.popen.stdin.close()
         self.popen.wait()
         self.popen.stdout.close()
+
+
+def facts_of(pid):
+    """The lines that tell the helper about a Go program, and the facts."""
+    exe = f"/proc/{pid}/exe"
+    scan = load().Scan(
+        "native", None, [(exe, None, None)], (), pid=pid, prepare=True,
+        extent="residency",
+    )  # fmt: skip
+    facts = scan.trace_facts()
+    lines = [f"tls_g {facts.tls_g}"]
+    lines += [f"offset {o.name} {o.bytes}" for o in facts.offsets]
+    lines += [
+        f"go_module {m.text:#x} {m.etext:#x} {m.pclntable_addr:#x} "
+        f"{m.pclntable_bytes:#x} {m.ftab_addr:#x} {m.ftab_count} "
+        f"{m.text_start:#x}"
+        for m in facts.modules
+    ]
+    return lines, facts
 
 
 class Toucher:

@@ -29,15 +29,17 @@ PAGE = 4096
 
 
 @functools.cache
-def library(name):
-    """The path of library/grow.c, built with or without frame pointers."""
+def library(name, source=SOURCE):
+    """The path of a library, built with or without frame pointers."""
     compiler = shutil.which("cc") or pytest.skip("no C compiler")
     flags = ["-shared", "-fPIC", "-O2", "-g", f"-DPREFIX={name}_", *FLAGS[name]]
-    key = hashlib.sha256(SOURCE.read_bytes() + repr(flags).encode())
+    headers = sorted(source.parent.parent.glob("*.h"))
+    texts = b"".join(path.read_bytes() for path in [source, *headers])
+    key = hashlib.sha256(texts + repr(flags).encode())
     path = cache_dir() / f"{name}-{key.hexdigest()[:16]}.so"
     if not path.exists():
         made = path.with_name(f"{path.name}.{os.getpid()}")
-        subprocess.run([compiler, *flags, "-o", made, SOURCE], check=True)
+        subprocess.run([compiler, *flags, "-o", made, source], check=True)
         made.replace(path)
     return path
 
