@@ -2,10 +2,8 @@
 """goref-trace by its protocol: each fault of a program is an event with its page
 and its stack, each mapping is told, and nothing of it outlives its input."""
 
-import ctypes
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
@@ -23,11 +21,13 @@ from tracers import (
     PAGE,
     Toucher,
     Tracer,
+    assert_gone,
+    is_loaded,
     permitted,
+    programs_of,
     toucher,
     traced,
 )
-from waiting import LONGEST_S, comes
 
 __all__ = ["permitted", "toucher", "traced"]
 N = 1000
@@ -164,37 +164,6 @@ def test_waiting_for_the_program(toucher, traced):
     start = toucher.do("t", N)
     answer = tracer.tick()
     assert pages_of(start, N) <= {e.address for e in answer.faults()}
-
-
-def programs_of(pid):
-    """The numbers of the BPF programs that a process holds."""
-    found = set()
-    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
-        found |= {*re.findall(r"(?m)^prog_id:\t(\d+)$", info.read_text())}
-    return {int(number) for number in found}
-
-
-def is_loaded(number):
-    """Is there a BPF program of this number?"""
-    attributes = (ctypes.c_uint32 * 4)(number - 1)
-    libc = ctypes.CDLL(None, use_errno=True)
-    failed = libc.syscall(321, 11, attributes, 16)  # BPF_PROG_GET_NEXT_ID
-    return not failed and attributes[1] == number
-
-
-def wait_for_end(pid):
-    """Wait for a process that need not be our child."""
-    try:
-        fd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    assert select.select([fd], [], [], LONGEST_S)[0], "it lives on"
-    os.close(fd)
-
-
-def assert_gone(pid, programs):
-    wait_for_end(pid)
-    assert comes(lambda: not any(map(is_loaded, programs)))
 
 
 DRIVER = """

@@ -2,7 +2,10 @@
 """The helper goref-trace, driven by its protocol, and a C program whose growth
 is counted exactly."""
 
+import ctypes
+import os
 import re
+import select
 import struct
 import subprocess
 from pathlib import Path
@@ -13,6 +16,7 @@ import pytest
 from session import environment
 from test_process import load
 from toolchains import build_c
+from waiting import LONGEST_S, comes
 
 HELPER = Path(environment()["GOREF_BUILD_DIR"]) / "goref-trace"
 PAGE = 4096
@@ -189,6 +193,37 @@ class Tracer:
         self.popen.stdin.close()
         self.popen.wait()
         self.popen.stdout.close()
+
+
+def programs_of(pid):
+    """The numbers of the BPF programs that a process holds."""
+    found = set()
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        found |= {*re.findall(r"(?m)^prog_id:\t(\d+)$", info.read_text())}
+    return {int(number) for number in found}
+
+
+def is_loaded(number):
+    """Is there a BPF program of this number?"""
+    attributes = (ctypes.c_uint32 * 4)(number - 1)
+    libc = ctypes.CDLL(None, use_errno=True)
+    failed = libc.syscall(321, 11, attributes, 16)  # BPF_PROG_GET_NEXT_ID
+    return not failed and attributes[1] == number
+
+
+def wait_for_end(pid):
+    """Wait for a process that need not be our child."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    assert select.select([fd], [], [], LONGEST_S)[0], "it lives on"
+    os.close(fd)
+
+
+def assert_gone(pid, programs):
+    wait_for_end(pid)
+    assert comes(lambda: not any(map(is_loaded, programs)))
 
 
 def facts_of(pid):
