@@ -378,6 +378,24 @@ def test_what_cannot_be_events(traced):
     one.tick()
 
 
+def test_memory_limit(traced):
+    """To sort many events takes more memory than there may be: the tick fails,
+    and they are those of the next one."""
+    one = traced(NEWEST)
+    one.scan.set_memory_limit(1 << 20)
+    one.tick()  # some MiB are always permitted
+    answer = one.take("mapping")
+    start, count = int(answer["start"], 16), answer["bytes"]
+    batch = faults(start, count, 5) * 100
+    for _ in range(64 << 20 >> 4 >> 16):
+        one.growth.add_events(batch)
+    with pytest.raises(load().MemoryLimitError):
+        one.growth.tick()
+    one.scan.set_memory_limit(0)
+    one.tick()
+    assert one.stacks()[5, "unknown"] >= count - 2 * PAGE
+
+
 def test_running_threads_have_stacks(traced):
     """Whoever traces tells where a thread that runs has its stack."""
     one = traced(NEWEST)

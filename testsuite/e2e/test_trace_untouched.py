@@ -90,6 +90,26 @@ def test_slots_of_the_go_heap(document):
     assert document["go_untouched_bytes"] == pytest.approx(heap, rel=0.05)
 
 
+def test_mappings_that_come_and_go():
+    """A hundred thousand of them between two ticks leave nothing, and hide
+    nothing: events that had no room are counted."""
+    skip_unless_traced()
+    with Mapping(Variant("go1.24", "cgo")) as program:
+        words = "--every", "0.5", "--for", "10m", "--look", "none"
+        with Trace(program.pid, *words) as trace:
+            trace.interval()
+            program.take("memory", 64 * MIB, 16 * MIB)
+            trace.interval()
+            program.take("often", 100_000, 16 * PAGE)
+            trace.interval()
+            trace.interval()
+            document = trace.end(signal.SIGINT)
+    assert document["events"] + document["dropped"] >= 100_000
+    assert not rows_of(document, "map_often")
+    rows = rows_of(document, "map_memory")
+    assert sum(row["bytes"] for row in rows) == 48 * MIB
+
+
 def test_as_text():
     """Large amounts are printed with their stacks, and what is taken in advance
     is not."""

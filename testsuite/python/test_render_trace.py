@@ -152,6 +152,20 @@ def test_untouched_objects_of_go():
     )
 
 
+def test_samples_of_a_stripped_program():
+    """It does not tell how much a sample stands for."""
+    text = " ".join(report(mode="go", events=0).text().split())
+    assert "(sampled alone)" in text and "estimated" not in text
+    assert "does not tell how much a sample stands for" in text
+    assert "no sample was seen" in text
+    text = report(mode="go", events=5).text()
+    assert "no sample was seen" not in text
+    assert "estimated" not in page(report(mode="go"), [])
+    known = report(mode="go", sample_rate_bytes=512 << 10)
+    assert "(estimated)" in known.text() and "512.0 KiB" in known.text()
+    assert "estimated" in page(known, [])
+
+
 def test_what_is_said_of_losses():
     lines = report(
         partial=("7 events not seen",),

@@ -204,6 +204,11 @@ class TraceReport(Report):
     html: str | None = None
 
     @property
+    def is_rate_unknown(self) -> bool:
+        """Stripped programs do not tell how much a sample stands for."""
+        return self.mode == "go" and not self.sample_rate_bytes
+
+    @property
     def dropped(self) -> int:
         return sum(lost.count for lost in self.losses)
 
@@ -243,7 +248,8 @@ class TraceReport(Report):
     def _heading(self) -> str:
         if self.mode == "go":
             there = "" if self.look else " and still there"
-            return f"allocated meanwhile{there} (estimated), by stack"
+            how = "sampled alone" if self.is_rate_unknown else "estimated"
+            return f"allocated meanwhile{there} ({how}), by stack"
         return "new pages that are still there, by the stack that touched them"
 
     def _stack_lines(self) -> list[str]:
@@ -361,6 +367,17 @@ class TraceReport(Report):
         return [piece for line in lines for piece in wrapped(line)]
 
     def _coverage(self) -> list[str]:
+        if self.is_rate_unknown:
+            lines = [
+                "the program does not tell how much a sample stands for: only "
+                "the sampled allocations themselves are counted"
+            ]
+            if not self.events:
+                lines.append(
+                    "no sample was seen: the program allocated little, or its "
+                    "linker has switched sampling off"
+                )
+            return lines
         if self.mode == "go":
             return [
                 "bytes are estimated from the runtime's samples, one for about "

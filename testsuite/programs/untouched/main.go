@@ -2,7 +2,8 @@
 
 // A program that maps memory and uses a part of it, as its input asks: each
 // line is a way, the bytes to map and the bytes to use; `use' uses the memory of
-// the last `memory' or `huge' again, in steps of bytes. It prints the bytes to
+// the last `memory' or `huge' again, in steps of bytes, and `often' maps so many
+// times so many bytes. It prints the bytes to
 // map when that is done. Its first line is an empty object.
 package main
 
@@ -49,6 +50,8 @@ func take(way string, size, part int) {
 		C.map_again(bytes, used)
 	case "drop":
 		C.map_and_drop(bytes)
+	case "often":
+		C.map_often(bytes, used)
 	case "back":
 		C.map_and_give_back(bytes)
 	case "file":

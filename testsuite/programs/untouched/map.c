@@ -88,6 +88,13 @@ __attribute__((noinline)) void map_and_give_back(size_t bytes)
 	check(!madvise(at, bytes, MADV_DONTNEED), "madvise");
 }
 
+/* Map memory, touch none of it, and unmap it, again and again. */
+__attribute__((noinline)) void map_often(size_t times, size_t bytes)
+{
+	for (size_t i = 0; i < times; i++)
+		map_and_drop(bytes);
+}
+
 __attribute__((noinline)) void map_file(const char *path, size_t bytes)
 {
 	int fd = open(path, O_RDWR | O_CREAT, 0600);

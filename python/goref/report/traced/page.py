@@ -203,6 +203,8 @@ def _stacks(report: TraceReport) -> Element:
     lead = "New pages, by the stack that touched them and by what they hold."
     if report.mode == "go":
         lead = "Allocated meanwhile and still there, estimated from samples."
+    if report.is_rate_unknown:
+        lead = "Allocations that were sampled, and that are still there."
     return section(
         "stacks",
         "By stack",
