@@ -6,18 +6,7 @@
 #ifndef GR_TRACE_COPY_BPF_H
 #define GR_TRACE_COPY_BPF_H
 
-#include <linux/bpf.h>
-#include <stdbool.h>
-#include <stddef.h>
-
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-
-#include "helpers/trace/event.h"
-
-#define RELOCATED __attribute__((preserve_access_index))
-#define NOINLINE static __attribute__((__noinline__))
-#define INLINE static __attribute__((__always_inline__))
+#include "helpers/trace/target.bpf.h"
 
 /* Read what was just written. The verifier then knows nothing of the value, and
  * does not look at what follows again for each way to it. */
@@ -67,8 +56,6 @@ struct moment {
 struct ends {
 	__u64 thread, goroutine;
 };
-
-struct gr_event_config config = { 0 };
 
 INLINE bool read_user(struct moment *m, void *to, __u32 bytes, __u64 from)
 {

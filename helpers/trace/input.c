@@ -85,6 +85,8 @@ static enum gr_input_kind take_mode(struct gr_request *req, struct gr_words *w)
 		req->mode = GR_TRACE_GO;
 	else if (!strcmp(name, "rss"))
 		req->mode = GR_TRACE_RSS;
+	else if (!strcmp(name, "kernel"))
+		req->mode = GR_TRACE_KERNEL;
 	else
 		w->are_fine = false;
 	return GR_INPUT_FACT;

@@ -11,6 +11,7 @@
 enum gr_trace_mode {
 	GR_TRACE_RSS,
 	GR_TRACE_GO,
+	GR_TRACE_KERNEL,
 };
 
 /** The kind of a line. */

@@ -18,6 +18,7 @@
 
 #include "helpers/trace/drain.h"
 #include "helpers/trace/input.h"
+#include "helpers/trace/kmem.h"
 #include "helpers/trace/reply.h"
 #include "helpers/trace/probes.h"
 #include "helpers/trace/rights.h"
@@ -39,7 +40,9 @@ struct trace {
 	struct gr_reply output;
 	struct gr_drain *drain;
 	struct gr_probes *probes;
-	struct gr_probe_sums told;  // with the last tick
+	struct gr_kmem *kernel;	   // in the mode kernel
+	struct gr_probe_sums told; // with the last tick
+	struct gr_kernel_counts told_kernel;
 	struct gr_drain_news found; // since the last tick
 	uint64_t told_cpu_ns;
 	uint32_t programs; // that the process began
@@ -56,12 +59,19 @@ static uint64_t cpu_ns(void)
 
 // --------------------------------------------------------------- what happens
 
+static void detach(struct trace *t)
+{
+	gr_probes_detach(t->probes);
+	if (t->kernel)
+		gr_kmem_detach(t->kernel);
+}
+
 static void tell_gone(struct trace *t, const char *why)
 {
 	if (t->is_gone)
 		return;
 	t->is_gone = true;
-	gr_probes_detach(t->probes);
+	detach(t);
 	gr_reply_line(&t->output, "gone %s", why);
 	gr_reply_flush(&t->output);
 }
@@ -99,12 +109,34 @@ static void tell_lost(struct trace *t, const char *name, uint64_t count)
 		gr_reply_line(&t->output, "lost %s %" PRIu64, name, count);
 }
 
+/** Write what is outstanding, and add what was counted to the sums. */
+static void tell_kernel(struct trace *t, struct gr_probe_sums *sums)
+{
+	const struct gr_kernel_counts *old = &t->told_kernel;
+
+	if (!gr_kmem_tell(t->kernel, &t->output))
+		tell_lost(t, "unread", 1);
+	struct gr_kernel_counts now = gr_kmem_counts(t->kernel);
+	sums->events += now.events;
+	sums->ns += now.ns;
+	sums->over_budget += now.over_budget;
+	sums->no_stack += now.no_stack;
+	sums->missed += now.missed;
+	t->found.table_full += now.table_full - old->table_full;
+	gr_reply_line(&t->output, "others %" PRIu64 " %" PRIu64,
+		      (uint64_t)(now.others - old->others),
+		      (uint64_t)(now.others_ns - old->others_ns));
+	t->told_kernel = now;
+}
+
 static void tell_tick(struct trace *t)
 {
 	const struct gr_probe_sums *old = &t->told;
 
 	drain_all(t);
 	struct gr_probe_sums now = gr_probes_sums(t->probes);
+	if (t->kernel)
+		tell_kernel(t, &now);
 	tell_lost(t, "ring_full", now.ring_full - old->ring_full);
 	tell_lost(t, "over_budget", now.over_budget - old->over_budget);
 	tell_lost(t, "table_full", t->found.table_full);
@@ -135,9 +167,19 @@ static struct gr_error *instead(struct gr_error *err)
 	return ret;
 }
 
-static struct gr_error *start(struct trace *t)
+static void tell_probes(struct trace *t)
 {
 	const char *text;
+
+	for (size_t i = 0; (text = gr_probes_text(t->probes, i)); i++)
+		gr_reply_line(&t->output, "probe %s", text);
+	for (size_t i = 0; t->kernel && (text = gr_kmem_text(t->kernel, i));
+	     i++)
+		gr_reply_line(&t->output, "probe %s", text);
+}
+
+static struct gr_error *start(struct trace *t)
+{
 	struct gr_error *err = gr_rights_check(t->pid);
 
 	if (err)
@@ -146,10 +188,13 @@ static struct gr_error *start(struct trace *t)
 			     &t->probes);
 	if (!err)
 		err = gr_probes_start(t->probes);
+	if (!err && t->request.mode == GR_TRACE_KERNEL)
+		err = gr_kmem_load(t->pid, &t->request, &t->kernel);
+	if (!err && t->kernel)
+		err = gr_kmem_attach(t->kernel);
 	if (err)
 		return instead(err);
-	for (size_t i = 0; (text = gr_probes_text(t->probes, i)); i++)
-		gr_reply_line(&t->output, "probe %s", text);
+	tell_probes(t);
 	t->told = gr_probes_sums(t->probes);
 	t->told_cpu_ns = cpu_ns();
 	gr_reply_line(&t->output, "ready");
@@ -162,7 +207,7 @@ static void end(struct trace *t)
 	t->has_ended = true;
 	if (!t->probes)
 		return;
-	gr_probes_detach(t->probes);
+	detach(t);
 	tell_tick(t);
 	gr_reply_line(&t->output, "end");
 	gr_reply_flush(&t->output);
@@ -174,6 +219,8 @@ static struct gr_error *obey(struct trace *t, enum gr_input_kind kind)
 	case GR_INPUT_FACT:
 		if (t->probes)
 			gr_probes_configure(t->probes, &t->request);
+		if (t->kernel)
+			gr_kmem_configure(t->kernel, &t->request);
 		return NULL;
 	case GR_INPUT_GO_MODULE:
 		return gr_drain_add_module(t->drain, &t->request.module);
@@ -255,6 +302,7 @@ static struct gr_error *trace(struct trace *t)
 	struct gr_error *err = gr_drain_new(t->pid, &t->output, &t->drain);
 	if (!err)
 		err = run(t);
+	gr_kmem_destroy(t->kernel);
 	gr_probes_destroy(t->probes);
 	gr_drain_destroy(t->drain);
 	close(t->pidfd);

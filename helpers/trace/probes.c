@@ -79,7 +79,7 @@ static int be_silent(enum libbpf_print_level level, const char *fmt,
 static void set_rows(struct gr_probes *p, enum gr_trace_mode mode)
 {
 	struct gr_trace *s = p->skel;
-	bool is_rss = mode == GR_TRACE_RSS;
+	bool is_rss = mode == GR_TRACE_RSS, is_go = mode == GR_TRACE_GO;
 	enum need must = is_rss ? NEED_MUST : NEED_NOT;
 	enum need wish = is_rss ? NEED_WISH : NEED_NOT;
 	const struct row rows[PROGRAMS] = {
@@ -94,7 +94,7 @@ static void set_rows(struct gr_probes *p, enum gr_trace_mode mode)
 		{ s->progs.lock_released, &s->links.lock_released, wish,
 		  "mremap, and mmap at given addresses" },
 		{ s->progs.sample, &s->links.sample,
-		  is_rss ? NEED_NOT : NEED_MUST,
+		  is_go ? NEED_MUST : NEED_NOT,
 		  "samples of Go's memory profiler" },
 		{ s->progs.began_program, &s->links.began_program, NEED_MUST,
 		  "the start of another program" },
@@ -116,8 +116,7 @@ static uint64_t ring_bytes(void)
 	return bytes;
 }
 
-/** The process as its own pid namespace knows it. */
-static struct gr_error *set_target(struct gr_event_config *c, pid_t pid)
+struct gr_error *gr_probes_set_target(struct gr_event_config *c, pid_t pid)
 {
 	char path[64];
 	struct stat st;
@@ -145,7 +144,7 @@ static struct gr_error *find_sampler(struct gr_probes *p, uint64_t addr)
 	return err;
 }
 
-static struct gr_error *load(struct gr_probes *p)
+static struct gr_error *load(struct gr_probes *p, bool is_large)
 {
 	struct gr_trace *s = p->skel;
 
@@ -153,7 +152,7 @@ static struct gr_error *load(struct gr_probes *p)
 	if (p->ncpus < 1 || p->ncpus > GR_EVENT_MAX_CPUS)
 		return gr_error_format(GR_ERROR_LIMIT,
 				       "the number of processors is not known");
-	p->ring_bytes = ring_bytes();
+	p->ring_bytes = is_large ? ring_bytes() : RING_LEAST_BYTES;
 	bpf_map__set_max_entries(s->maps.ring, (uint32_t)p->ring_bytes);
 	bpf_map__set_max_entries(s->maps.scratch, (uint32_t)p->ncpus);
 	for (size_t i = 0; i < PROGRAMS; i++)
@@ -195,9 +194,9 @@ struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
 	if (req->mode == GR_TRACE_GO)
 		err = find_sampler(p, req->probe_address);
 	if (!err)
-		err = load(p);
+		err = load(p, req->mode != GR_TRACE_KERNEL);
 	if (!err)
-		err = set_target(&p->skel->bss->config, pid);
+		err = gr_probes_set_target(&p->skel->bss->config, pid);
 	if (err)
 		return err;
 	gr_probes_configure(p, req);
@@ -206,17 +205,23 @@ struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
 	return p->ring ? NULL : gr_rights_error("reading the ring", errno);
 }
 
+void gr_probes_set_budget(struct gr_event_config *c,
+			  const struct gr_request *req)
+{
+	c->budget_ppm = req->budget_ppm;
+	c->bank_ns = req->budget_ppm * BANK_MS;
+}
+
 void gr_probes_configure(struct gr_probes *p, const struct gr_request *req)
 {
 	struct gr_event_config *c = &p->skel->bss->config;
 
+	gr_probes_set_budget(c, req);
 	c->tls_g = req->tls_g;
 	c->offsets = req->offsets;
 	c->has_offsets = gr_input_has_offsets(req);
 	c->pointer_register = req->pointer_register;
 	c->size_register = req->size_register;
-	c->budget_ppm = req->budget_ppm;
-	c->bank_ns = req->budget_ppm * BANK_MS;
 	c->ring_bytes = p->ring_bytes;
 	c->fault_ns = p->fault_ns;
 	c->trap_ns = TRAP_NS;
@@ -359,8 +364,7 @@ uint64_t gr_probes_ring_bytes(const struct gr_probes *p)
 	return p->ring_bytes;
 }
 
-/** Runs that the kernel left out: the program ran already. */
-static uint64_t missed_runs(const struct bpf_program *program)
+uint64_t gr_probes_missed_runs(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = { 0 };
 	uint32_t bytes = sizeof(info);
@@ -393,7 +397,7 @@ struct gr_probe_sums gr_probes_sums(const struct gr_probes *p)
 	}
 	for (size_t i = 0; i < PROGRAMS; i++)
 		if (p->rows[i].need != NEED_NOT)
-			runs += missed_runs(p->rows[i].program);
+			runs += gr_probes_missed_runs(p->rows[i].program);
 	sums.missed += runs > own ? runs - own : 0;
 	return sums;
 }

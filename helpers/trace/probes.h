@@ -17,11 +17,22 @@ struct gr_probe_sums {
 };
 
 struct gr_probes;
+struct bpf_program;
 
 /** Called for each event of the ring. A negative number ends the reading. */
 typedef int gr_probes_take(void *ctx, void *event, size_t bytes);
 
-/** Load the programs of the request's mode, which do nothing yet. */
+/** Set the process, as its own pid namespace knows it. */
+struct gr_error *gr_probes_set_target(struct gr_event_config *config,
+				      pid_t pid) GR_MUST_CHECK;
+/** Set the share of a processor, and how much of it may be saved up. */
+void gr_probes_set_budget(struct gr_event_config *config,
+			  const struct gr_request *req);
+/** Runs that the kernel left out, as the program ran already. */
+uint64_t gr_probes_missed_runs(const struct bpf_program *program);
+
+/** Load the programs of the request's mode, which do nothing yet. Those of
+ * the mode kernel are in kmem.h; here it sees only another program begin. */
 struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
 				gr_probes_take *take, void *ctx,
 				struct gr_probes **ret) GR_MUST_CHECK;

@@ -85,6 +85,30 @@ void gr_reply_sample(struct gr_reply *out, const struct gr_out_sample *sample)
 		write_all(out);
 }
 
+void gr_reply_kernel_place(struct gr_reply *out, uint64_t pc, const char *name)
+{
+	fprintf(out->file, "kplace %" PRIu64 " ", pc);
+	write_text(out, name);
+	check(out, fputc('\n', out->file) != EOF);
+}
+
+void gr_reply_kernel_stack(struct gr_reply *out, uint32_t id,
+			   const struct gr_walked *walked)
+{
+	fprintf(out->file, "kstack %" PRIu32 " %d %zu", id,
+		!walked->is_finished, walked->count);
+	for (size_t i = 0; i < walked->count; i++)
+		fprintf(out->file, " %" PRIu64, walked->pc[i]);
+	check(out, fputc('\n', out->file) != EOF);
+}
+
+void gr_reply_kernel(struct gr_reply *out, const struct gr_out_kernel *records,
+		     size_t n)
+{
+	gr_reply_line(out, "kernel %zu", n);
+	check(out, fwrite(records, sizeof(*records), n, out->file) == n);
+}
+
 void gr_reply_flush(struct gr_reply *out)
 {
 	write_all(out);

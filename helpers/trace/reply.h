@@ -20,8 +20,17 @@ struct gr_out_sample {
 	uint32_t stack, tid;
 };
 
+/** Outstanding memory of the kernel, by its allocator and stack. */
+struct gr_out_kernel {
+	uint32_t kind;	/**< enum gr_kernel_kind */
+	uint32_t stack; /**< of the kernel; 0: none */
+	uint64_t bytes, count, oldest_ns;
+};
+
 _Static_assert(sizeof(struct gr_out_event) == 24, "as in the protocol");
 _Static_assert(sizeof(struct gr_out_sample) == 48, "as in the protocol");
+
+_Static_assert(sizeof(struct gr_out_kernel) == 32, "as in the protocol");
 
 enum { GR_BATCH = 4096 };
 
@@ -44,6 +53,13 @@ void gr_reply_stack(struct gr_reply *out, uint32_t id,
 		    const struct gr_walked *walked, const uint32_t *places);
 void gr_reply_event(struct gr_reply *out, const struct gr_out_event *event);
 void gr_reply_sample(struct gr_reply *out, const struct gr_out_sample *sample);
+/** Write the address and the name of a place in the kernel. */
+void gr_reply_kernel_place(struct gr_reply *out, uint64_t pc, const char *name);
+void gr_reply_kernel_stack(struct gr_reply *out, uint32_t id,
+			   const struct gr_walked *walked);
+/** Write all that is outstanding now, also if that is nothing. */
+void gr_reply_kernel(struct gr_reply *out, const struct gr_out_kernel *records,
+		     size_t n);
 /** Write all records, and see to it that they arrive. */
 void gr_reply_flush(struct gr_reply *out);
 

@@ -12,9 +12,8 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum {
 	MEASURE_EACH = 64, /* of the cheap events */
-	REFILL_NS = 1000000,
-	FULL_EACH = 16,	 /* of the events in debt */
-	REMAP_FIXED = 2, /* MREMAP_FIXED */
+	FULL_EACH = 16,	   /* of the events in debt */
+	REMAP_FIXED = 2,   /* MREMAP_FIXED */
 };
 
 /* The last event of a thread with its stack. */
@@ -47,29 +46,14 @@ struct {
 	__type(value, struct gr_event_counts);
 } counts SEC(".maps");
 
-__u64 refilled_ns = 0; /* when the account was last filled */
-__s64 account_ns = 0;
 __u64 cheap_ns = 200; /* of a repeat or brief event, as measured */
 
 // ----------------------------------------------------------------- the budget
 
-INLINE void refill(__u64 now)
-{
-	__u64 last = refilled_ns;
-	__u64 passed = now - last;
-
-	if ((__s64)passed < REFILL_NS ||
-	    __sync_val_compare_and_swap(&refilled_ns, last, now) != last)
-		return;
-	__s64 more = gr_budget_growth(&config, account_ns, passed);
-	__sync_fetch_and_add(&account_ns, more);
-}
-
 INLINE void charge(struct moment *m, __u64 ns)
 {
 	m->counts->ns += ns;
-	if (config.budget_ppm)
-		__sync_fetch_and_add(&account_ns, -(__s64)ns);
+	pay(ns);
 }
 
 /* One cheap event in many is measured; all are charged the mean. */
@@ -231,9 +215,7 @@ INLINE bool begin_moment(struct moment *m)
 	struct bpf_pidns_info id = { 0 };
 	__u32 zero = 0;
 
-	if (bpf_get_ns_current_pid_tgid(config.ns_dev, config.ns_ino, &id,
-					sizeof(id)) ||
-	    id.tgid != config.tgid)
+	if (!is_target(&id))
 		return false;
 	m->counts = bpf_map_lookup_elem(&counts, &zero);
 	if (!m->counts)

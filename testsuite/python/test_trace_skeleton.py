@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed header of goref-trace's BPF programs is made of the sources that
-lie beside it: build-aux/make-skeleton has written their hash into it."""
+"""The committed headers of goref-trace's BPF programs are made of the sources
+that lie beside them: build-aux/make-skeleton has written their hash into each."""
 
 import hashlib
 import re
@@ -14,11 +14,15 @@ if not FOLDER.exists():
     pytest.skip("no helpers/trace in this tree", allow_module_level=True)
 
 
-def test_it_fits_its_sources():
-    sources = [*sorted(FOLDER.glob("*.bpf.[ch]")), FOLDER / "event.h"]
-    assert len(sources) >= 3
+@pytest.mark.parametrize("name", ["trace", "kernel"])
+def test_it_fits_its_sources(name):
+    sources = [
+        *sorted(FOLDER.glob("*.bpf.[ch]")),
+        *sorted(FOLDER.glob("*event.h")),
+    ]
+    assert len(sources) >= 6
     wanted = hashlib.sha256(b"".join(s.read_bytes() for s in sources))
-    header = (FOLDER / "trace.skel.h").read_text()
+    header = (FOLDER / f"{name}.skel.h").read_text()
     found = re.match(r"/\* SHA-256 of the sources: (\w{64}) \*/\n", header)
     assert found, "no hash in its first line"
     assert found[1] == wanted.hexdigest(), "run build-aux/make-skeleton"
