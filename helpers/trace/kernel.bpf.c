@@ -7,6 +7,8 @@
  * Every process on the machine runs them. So they first look whether there is
  * something to do, by means that cost little.
  */
+#include <asm/errno.h>
+
 #include "helpers/trace/kernel_event.h"
 #include "helpers/trace/target.bpf.h"
 
@@ -17,7 +19,7 @@ enum {
 	GFP_MOVABLE = 8,    /* ___GFP_MOVABLE, the same in all kernels */
 	MOST_BULK = 512,    /* blocks that one call frees */
 	LONGEST_NS = 20000, /* of a measure: above it, something came between */
-	TRACEPOINT_NS = 40, /* beside its program */
+	TRACEPOINT_NS = 50, /* beside its program */
 };
 
 struct kmem_cache {
@@ -45,9 +47,9 @@ struct {
 
 const volatile struct gr_kernel_layout layout = { 0 };
 
-/* Are there frees that no program sees? Then memory that is allocated again was
- * free in between. */
-bool has_blind_frees = false;
+/* How many outstanding addresses have a hash: 0 for most, which needs no look
+ * into the table, where the processor's caches do not help. */
+__u32 filter[GR_KERNEL_FILTER] = { 0 };
 
 /* The number of the process outside of all namespaces, once it was seen. */
 __u32 known_tgid = 0;
@@ -103,6 +105,50 @@ INLINE bool is_own_thread(void)
 	return true;
 }
 
+// ------------------------------------------------------------------ the table
+
+INLINE __u32 *filter_of(__u64 address)
+{
+	return &filter[address * 0x9e3779b97f4a7c15ULL >> 48];
+}
+
+INLINE bool is_outstanding(__u64 address)
+{
+	return *(volatile __u32 *)filter_of(address) &&
+	       bpf_map_lookup_elem(&outstanding, &address);
+}
+
+/* Add an allocation. If its address is there, its free was not seen. */
+INLINE void add(struct gr_kernel_counts *c, __u64 address,
+		const struct gr_kernel_block *block)
+{
+	__u32 *number = filter_of(address);
+
+	__sync_fetch_and_add(number, 1);
+	long err =
+		bpf_map_update_elem(&outstanding, &address, block, BPF_NOEXIST);
+	if (!err)
+		return;
+	__sync_fetch_and_add(number, -1);
+	if (err == -EEXIST)
+		err = bpf_map_update_elem(&outstanding, &address, block,
+					  BPF_EXIST);
+	if (err == -E2BIG)
+		c->table_full++;
+	else if (err)
+		c->missed++;
+}
+
+INLINE void drop(struct gr_kernel_counts *c, __u64 address)
+{
+	long err = bpf_map_delete_elem(&outstanding, &address);
+
+	if (!err)
+		__sync_fetch_and_add(filter_of(address), -1);
+	else if (err != -ENOENT)
+		c->missed++;
+}
+
 // ---------------------------------------------------------------- allocations
 
 /*
@@ -121,12 +167,6 @@ INLINE __u32 own_stack(void *ctx, struct gr_kernel_counts *c)
 		return id + 1;
 	c->no_stack++;
 	return 0;
-}
-
-INLINE void drop_reused(__u64 address)
-{
-	if (has_blind_frees && bpf_map_lookup_elem(&outstanding, &address))
-		bpf_map_delete_elem(&outstanding, &address);
 }
 
 INLINE bool may_go_on(struct gr_kernel_counts *c, __u64 now)
@@ -148,14 +188,17 @@ INLINE int on_made(void *ctx, __u32 kind, __u64 address, __u64 bytes)
 	if (!c || !address)
 		return 0;
 	__u64 began_ns = begin_other(c);
-	if (!is_own_thread()) {
-		drop_reused(address);
+	bool is_own = is_own_thread();
+	// It was freed without our knowledge, if it is allocated again.
+	if (!is_own && is_outstanding(address))
+		drop(c, address);
+	if (!is_own) {
 		end_other(c, began_ns);
 		return 0;
 	}
 	began_ns = bpf_ktime_get_ns();
 	if (!may_go_on(c, began_ns)) {
-		drop_reused(address);
+		drop(c, address);
 		return 0;
 	}
 	struct gr_kernel_block block = {
@@ -164,8 +207,7 @@ INLINE int on_made(void *ctx, __u32 kind, __u64 address, __u64 bytes)
 		.kind = kind,
 		.stack = own_stack(ctx, c),
 	};
-	if (bpf_map_update_elem(&outstanding, &address, &block, BPF_ANY))
-		c->table_full++;
+	add(c, address, &block);
 	end_event(c, began_ns);
 	return 0;
 }
@@ -250,12 +292,12 @@ INLINE int on_freed(__u64 address)
 	if (!c || !address)
 		return 0;
 	__u64 began_ns = begin_other(c);
-	if (!bpf_map_lookup_elem(&outstanding, &address)) {
+	if (!is_outstanding(address)) {
 		end_other(c, began_ns);
 		return 0;
 	}
 	began_ns = bpf_ktime_get_ns();
-	bpf_map_delete_elem(&outstanding, &address);
+	drop(c, address);
 	c->events++;
 	end_event(c, began_ns);
 	return 0;

@@ -13,6 +13,7 @@ enum {
 	GR_KERNEL_BLOCKS = 262144, /**< outstanding allocations */
 	GR_KERNEL_STACKS = 16384,  /**< buckets for stacks */
 	GR_KERNEL_FRAMES = 64,	   /**< of a stack */
+	GR_KERNEL_FILTER = 65536,  /**< hashes of addresses */
 	GR_KERNEL_OF_OTHERS = 256, /**< one in so many is measured */
 };
 

@@ -223,7 +223,6 @@ static void add_gaps(struct gr_kmem *k)
 	bool is_blind = !is_attached(k, GR_KERNEL_KMALLOC, NEED_BLIND) ||
 			!is_attached(k, GR_KERNEL_SLAB, NEED_BLIND);
 
-	k->skel->bss->has_blind_frees = is_blind;
 	if (is_blind)
 		add_text(k,
 			 "the kernel does not show frees by kfree_rcu() and in "

@@ -28,6 +28,13 @@ if TYPE_CHECKING:
 # Processor time of the probes for an event, as bench/trace measures it.
 _NS_OF_FAULT = 900
 
+# Where the stacks of a mode come from.
+_STACKS = {
+    "rss": findings.page_stacks,
+    "go": findings.sample_stacks,
+    "kernel": findings.kernel_stacks,
+}
+
 
 def check(options: Any) -> None:
     if front.current.is_gdb:
@@ -113,12 +120,9 @@ class _Asked:
 
     def report(self, outcome: Outcome) -> TraceReport:
         """The end of the trace."""
-        is_go = outcome.plan.mode == "go"
-        stacks = (
-            findings.sample_stacks(outcome)
-            if is_go
-            else findings.page_stacks(outcome)
-        )
+        mode = outcome.plan.mode
+        is_go, is_kernel = mode == "go", mode == "kernel"
+        stacks = _STACKS[mode](outcome)
         gathered = outcome.gathered
         return TraceReport(
             tool_version=native.load().VERSION,
@@ -138,7 +142,7 @@ class _Asked:
             unattributed_bytes=sum(
                 row.bytes for row in stacks if not row.frames
             )
-            if not is_go
+            if mode == "rss"
             else 0,
             unfinished_stacks=sum(not row.is_finished for row in stacks),
             events=gathered.all_events,
@@ -162,6 +166,7 @@ class _Asked:
             sample_rate_bytes=outcome.facts.profile_rate
             if is_go
             else None,
+            kernel=findings.kernel_memory(outcome) if is_kernel else None,
             top=self.options.top,
             out=self.options.out,
             html=self.options.html,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from . import kernel_memory
 from .report import Report, partial_lines
 from .style import styled, title
 from .table import table, wrapped
@@ -32,6 +33,7 @@ LOST = {
     "table_full": "goref's own tables were full",
     "missed": "two events came at once on one processor",
     "too_early": "the program was not yet known",
+    "unread": "the table in the kernel could not be read",
 }
 
 
@@ -57,7 +59,8 @@ class TracedStack(NamedTuple):
     blocks: pages, objects or allocations; None: not counted. class_name,
     class_text: of `rss'. holder: what holds the memory; None: not known.
     is_finished: the start of the stack was reached. goroutines: ids of those
-    that allocated, and labels: their pprof labels."""
+    that allocated, and labels: their pprof labels. oldest_s: the age of the
+    oldest block; None: not known."""
 
     frames: Sequence[TracedFrame]
     bytes: int
@@ -70,6 +73,7 @@ class TracedStack(NamedTuple):
     is_finished: bool = True
     goroutines: Sequence[int] = ()
     labels: Sequence[tuple[str, str]] = ()
+    oldest_s: float | None = None
 
 
 class TracedInterval(NamedTuple):
@@ -164,7 +168,8 @@ def _rounded(share: float | None) -> float | None:
 class TraceReport(Report):
     """The end of a trace.
 
-    mode: rss or go. exe: the path of the executable, or "". ended: why it ended before its time, or "". look: why
+    mode: rss, go or kernel. exe: the path of the executable, or "". ended: why
+    it ended before its time, or "". look: why
     there was no look at the end, or "". unattributed_bytes: of new pages.
     untouched: the stacks that mapped memory which nobody has touched since,
     without small ranges if there are too many; not in the mode go.
@@ -199,6 +204,7 @@ class TraceReport(Report):
     go_untouched_bytes: int | None = None
     idle: Sequence[Idle] | None = None
     sample_rate_bytes: int | None = None
+    kernel: kernel_memory.KernelMemory | None = None
     top: int | None = None
     out: str | None = None
     html: str | None = None
@@ -227,6 +233,7 @@ class TraceReport(Report):
             *([f"ended early: {self.ended}"] if self.ended else []),
             *partial_lines(self.partial, _CONSEQUENCE),
             *self._class_lines(),
+            *(kernel_memory.sum_lines(self.kernel) if self.kernel else []),
             *self._stack_lines(),
             *self._untouched_lines(),
             *self._outside_lines(),
@@ -250,6 +257,11 @@ class TraceReport(Report):
             there = "" if self.look else " and still there"
             how = "sampled alone" if self.is_rate_unknown else "estimated"
             return f"allocated meanwhile{there} ({how}), by stack"
+        if self.mode == "kernel":
+            return (
+                "kernel memory that was allocated meanwhile and is still "
+                "there, by stack"
+            )
         return "new pages that are still there, by the stack that touched them"
 
     def _stack_lines(self) -> list[str]:
@@ -273,6 +285,7 @@ class TraceReport(Report):
         what = [stack.class_text or stack.class_name or ""]
         what += [stack.type] if stack.type else []
         what += [f"held by {stack.holder}"] if stack.holder else []
+        what += _age_words(stack)
         head = (
             f"  {human_bytes(stack.bytes):>10} "
             f"{percent(stack.bytes, whole):>7}  {', '.join(filter(None, what))}"
@@ -383,6 +396,8 @@ class TraceReport(Report):
                 "bytes are estimated from the runtime's samples, one for about "
                 f"{human_bytes(self.sample_rate_bytes or 0)} allocated"
             ]
+        if self.kernel is not None:
+            return kernel_memory.honest_lines(self.kernel)
         lines = []
         if self.new_bytes:
             known = self.new_bytes - self.unattributed_bytes
@@ -429,6 +444,7 @@ class TraceReport(Report):
             "gone_bytes": self.gone_bytes,
             "unattributed_bytes": self.unattributed_bytes,
             "sample_rate_bytes": self.sample_rate_bytes,
+            "kernel": kernel_memory.document(self.kernel),
             "stacks": [_stack_document(stack) for stack in shown],
             "unfinished_stacks": self.unfinished_stacks,
             "untouched_bytes": self.untouched_bytes,
@@ -493,6 +509,9 @@ def _stack_document(stack: TracedStack) -> Document:
         "finished": stack.is_finished,
         "goroutines": list(stack.goroutines),
         "labels": dict(stack.labels),
+        "oldest_s": None
+        if stack.oldest_s is None
+        else round(stack.oldest_s, 3),
     }
 
 
@@ -519,6 +538,17 @@ def frame_text(frame: TracedFrame) -> str:
     if frame.line:
         return f"{frame.function} at {name}:{frame.line}"
     return f"{frame.function} in {name}"
+
+
+def _age_words(stack: TracedStack) -> list[str]:
+    """How many blocks there are and how old, if their age is known."""
+    if stack.oldest_s is None or not stack.blocks:
+        return []
+    which = "the oldest" if stack.blocks > 1 else "it is"
+    return [
+        counted(stack.blocks, "block"),
+        f"{which} {stack.oldest_s:.1f} s old",
+    ]
 
 
 def _call_lines(stack: TracedStack) -> list[str]:

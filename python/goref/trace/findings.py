@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..render.kernel_memory import KernelKind, KernelMemory
 from ..render.trace import (
     ClassGrowth,
     Losses,
@@ -16,6 +18,7 @@ from ..render.trace import (
     TracedStack,
 )
 from ..render.units import counted
+from .kernel import BENEATH, KINDS
 
 if TYPE_CHECKING:
     from .._goref import GrowthTick
@@ -245,4 +248,48 @@ def _sample_row(stacks: Stacks, group: _Group, it: _Sum) -> TracedStack:
         is_finished,
         sorted(it.goroutines),
         group.labels,
+    )
+
+
+# ---------------------------------------------------------------------- kernel
+
+
+def kernel_stacks(outcome: Outcome) -> list[TracedStack]:
+    """The stacks that allocated what the kernel still has, the largest
+    first."""
+    kernel, now_ns = outcome.gathered.kernel, time.monotonic_ns()
+    rows = []
+    for row in kernel.rows:
+        if row.kind not in KINDS:
+            continue
+        stack = kernel.stack(row.stack)
+        rows.append(
+            TracedStack(
+                _frames(stack),
+                row.bytes,
+                row.blocks,
+                *KINDS[row.kind],
+                is_finished=stack.is_finished or not stack.frames,
+                oldest_s=max(now_ns - row.oldest_ns, 0) / 1e9,
+            )
+        )
+    return sorted(rows, key=lambda row: -row.bytes)
+
+
+def kernel_memory(outcome: Outcome) -> KernelMemory:
+    """The sums by allocator."""
+    kernel = outcome.gathered.kernel
+    sizes: dict[int, int] = defaultdict(int)
+    blocks: dict[int, int] = defaultdict(int)
+    for row in kernel.rows:
+        sizes[row.kind] += row.bytes
+        blocks[row.kind] += row.blocks
+    return KernelMemory(
+        [
+            KernelKind(name, text, sizes[kind], blocks[kind])
+            for kind, (name, text) in KINDS.items()
+        ],
+        sizes[BENEATH],
+        kernel.other_events,
+        kernel.other_ns / 1e7 / outcome.seconds,
     )

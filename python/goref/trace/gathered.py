@@ -7,6 +7,7 @@ import struct
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from .kernel import Kernel
 from .stacks import Stacks
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Gathered:
         self._growth: Growth | None = None
         self._early: list[Message] = []
         self.stacks = Stacks()
+        self.kernel = Kernel()
         self.samples: dict[int, Sample] = {}  # by address: the latest one
         self.labels: dict[int, tuple[tuple[str, str], ...]] = {}
         self.all_events = 0
@@ -84,6 +86,8 @@ class Gathered:
             self._take_cost(rest)
         elif name == "gone":
             self.gone = rest
+        else:
+            self.kernel.take(name, rest, message.records)
 
     def _lose(self, reason: str, count: int) -> None:
         self._lost[reason] += count

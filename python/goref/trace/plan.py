@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from .. import args
 
-MODES = ("rss", "go")
+MODES = ("rss", "go", "kernel")
 _FOR_S = 60.0
 _SHORTEST_S = 0.1  # of an interval
 _LONGEST_S = 31 * 86400.0
@@ -51,6 +51,13 @@ def of(options: Any) -> Plan:
     pid = None if command else _take_pid(words)
     mode = _mode(words)
     every_s, seconds = _times(options, bool(command))
+    if mode == "kernel":
+        for name in ("look", "max-pause"):
+            if name in options.given:
+                raise args.UsageError(
+                    f"--{name} has no meaning with kernel: it does not look "
+                    "at the process"
+                )
     if options.look != "attach" and "max-pause" in options.given:
         if options.look == "none":
             raise args.UsageError("--max-pause has no meaning with --look none")

@@ -253,6 +253,8 @@ class Session:
     # --------------------------------------------------------------------- end
 
     def _look(self, why: str) -> look.Seen:
+        if self.plan.mode == "kernel":
+            return look.Seen(None)
         if self.plan.look == "none":
             return look.Seen(None, "--look none")
         if why and why != watch.INTERRUPTED:

@@ -84,8 +84,10 @@ change of its resident memory, by class of `goref rss'. At the end come the
 stacks that touched the new pages, what these pages hold, and who holds that.
 Ctrl-C ends the trace early, and prints what there is.
 
-MODE is rss (default), which sees page faults, or go, which sees the samples of
-Go's own heap profiler: what was allocated meanwhile and survived, by stack.
+MODE is rss (default), which sees page faults; go, which sees the samples of
+Go's own heap profiler: what was allocated meanwhile and survived, by stack; or
+kernel: what the kernel allocated for the process, such as sockets and pipes,
+and has not freed, by the kernel's own stack.
 With `-- COMMAND', goref starts the command and traces it from its start.""",
     (
         FOR,
@@ -118,7 +120,8 @@ The probes are programs that the kernel checks (BPF), kept by the helper
 goref-trace. They need root, or CAP_BPF with CAP_PERFMON, beside the rights of
 `goref attach'. However goref ends, they end with it. The default probes no
 code of the process. The mode go probes one function of the runtime, which runs
-once for about 512 KiB that are allocated.
+once for about 512 KiB that are allocated. The mode kernel probes the kernel's
+allocators, for all processes of the machine; it says what that cost them.
 
 The look at the end reads the heap as `goref attach --snapshot' does. If it is
 refused, the stacks are printed without it.
@@ -132,7 +135,8 @@ In gdb there is no trace: a process that gdb holds does not grow.""",
             "trace PID go --for 5m --out growth.pb",
             "what Go allocated in five minutes and still has",
         ),
+        ("trace PID kernel", "sockets, pipes and the like, by kernel stack"),
         ("trace --html page.html -- ./server -v", "a command, from its start"),
     ),
-    choices=((), ("rss", "go")),
+    choices=((), ("rss", "go", "kernel")),
 )

@@ -205,6 +205,8 @@ def _stacks(report: TraceReport) -> Element:
         lead = "Allocated meanwhile and still there, estimated from samples."
     if report.is_rate_unknown:
         lead = "Allocations that were sampled, and that are still there."
+    elif report.mode == "kernel":
+        lead = "Kernel memory that was allocated meanwhile and is still there."
     return section(
         "stacks",
         "By stack",
