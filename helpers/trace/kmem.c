@@ -18,6 +18,7 @@ enum {
 	PROGRAMS = 13,
 	TEXTS = 16,
 	TEXT_BYTES = 160,
+	INITIAL_PID_NS = 0xeffffffc, // PROC_PID_INIT_INO of Linux
 };
 
 enum need {
@@ -182,6 +183,9 @@ struct gr_error *gr_kmem_load(pid_t pid, const struct gr_request *req,
 		err = gr_probes_set_target(&k->skel->bss->config, pid);
 	if (err)
 		return err;
+	// In the initial namespace, its number is known before it is seen.
+	if (k->skel->bss->config.ns_ino == INITIAL_PID_NS)
+		k->skel->bss->known_tgid = k->skel->bss->config.tgid;
 	gr_kmem_configure(k, req);
 	return gr_outstanding_new(bpf_map__fd(k->skel->maps.outstanding),
 				  bpf_map__fd(k->skel->maps.stacks),

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from session import GOREF, environment
-from targets import start
+from targets import start, unshared
 from toolchains import Variant, build
 from traces import MIB, PAGE, Trace, skip_unless_traced
 
@@ -31,20 +31,18 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 
 
 class Objects:
-    """The program testsuite/programs/descriptors."""
+    """The program testsuite/programs/descriptors. process: that has its input
+    and output; pid: if its number is another one."""
 
-    def __init__(self):
-        self.process = start(build("descriptors", *CENTRAL))
+    def __init__(self, process=None, pid=None):
+        self.process = process or start(build("descriptors", *CENTRAL))
+        self.pid = pid or self.process.pid
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.process.stop()
-
-    @property
-    def pid(self):
-        return self.process.pid
 
     def make(self, kind, count):
         """Make so many, or give back, and wait until that is done."""
@@ -177,7 +175,8 @@ def rows_of(document, class_name):
 def test_pages_of_the_process_are_not_the_kernels(objects):
     """The heap of Go grows here, which rss explains."""
     _, document = traced(objects, ("heap", 64))
-    assert document["rss_after_bytes"] - document["rss_before_bytes"] >= 64 * MIB
+    growth = document["rss_after_bytes"] - document["rss_before_bytes"]
+    assert growth >= 64 * MIB
     assert document["kernel"]["bytes"] < 4 * MIB
 
 
@@ -203,6 +202,14 @@ def test_another_process_is_not_seen(objects):
         other.stdin.close()
     assert blocks(document, "kmalloc", "do_eventfd") == 0
     assert document["kernel"]["other_events"] > 1000
+
+
+def test_a_process_of_another_namespace():
+    """There its number is 1, by which the kernel's programs know it."""
+    with unshared(build("descriptors", *CENTRAL)) as (process, pid):
+        _, document = traced(Objects(process, pid), ("socket", N))
+    found = [stack["blocks"] for stack in rows(document, "slab", "sk_alloc")]
+    assert is_near(max(found), N, document)
 
 
 def test_over_budget(objects):

@@ -80,7 +80,9 @@ def test_a_damaged_number():
 
 def test_rows():
     found = findings.kernel_stacks(
-        outcome((1, 1, 640, 10), (5, 1, 8192, 1), (2, 0, 1920, 10), (9, 1, 1, 1))
+        outcome(
+            (1, 1, 640, 10), (5, 1, 8192, 1), (2, 0, 1920, 10), (9, 1, 1, 1)
+        )
     )
     assert [(s.class_name, s.bytes, s.blocks) for s in found] == [
         ("slab", 1920, 10),
@@ -92,7 +94,9 @@ def test_rows():
 
 def test_sums():
     memory = findings.kernel_memory(
-        outcome((1, 1, 640, 10), (1, 2, 64, 1), (3, 1, 4096, 1), (5, 1, 8192, 2))
+        outcome(
+            (1, 1, 640, 10), (1, 2, 64, 1), (3, 1, 4096, 1), (5, 1, 8192, 2)
+        )
     )
     kinds = {kind.name: (kind.bytes, kind.blocks) for kind in memory.kinds}
     assert kinds == {
