@@ -292,7 +292,8 @@ static void calibrate(struct gr_probes *p, struct gr_calibration *c,
 	p->is_calibrating = true;
 	config->budget_ppm = 0;
 	config->fault_ns = 0;
-	struct gr_error *err = set_target(config, gr_calibration_pid(c));
+	struct gr_error *err =
+		gr_probes_set_target(config, gr_calibration_pid(c));
 	uint64_t before = gr_probes_sums(p).ns;
 	uint64_t traced_ns = err ? 0 : least_run(c);
 	uint64_t own_ns = (gr_probes_sums(p).ns - before) / faults;

@@ -117,6 +117,7 @@ def report(*rows, **more):
         partial=[],
         mode="kernel",
         pid=7,
+        exe="",
         seconds=2.0,
         ended="",
         look="",
