@@ -1316,6 +1316,9 @@ class GrowthPages(NamedTuple):  # gr_growth_pages
     """Those of groups that are left out."""
     gone_bytes: int
     """Pages that are not resident any more."""
+    untouched_bytes: _Known | None
+    """At least so much of the slots of the Go heap in use, also of those from
+    before, lies in pages that were never touched; None: not known."""
     gaps: Gaps
 
 class GrowthSample(NamedTuple):  # gr_growth_sample

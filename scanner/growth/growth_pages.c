@@ -50,6 +50,7 @@ struct looker {
 	struct gr_growth_group_vector groups;
 	uint32_t steps;
 	uint64_t found_bytes;
+	uint64_t span_bytes;  /* resident, in spans in use */
 	struct gr_error *err; /* the first one */
 };
 
@@ -290,6 +291,8 @@ static void add(void *ctx, enum gr_rss_class class, uint64_t start,
 {
 	struct looker *l = ctx;
 
+	if (class == GR_RSS_LIVE)
+		l->span_bytes += end - start;
 	while (l->next < l->npages && l->pages[l->next].end <= start)
 		l->next++;
 	for (size_t i = l->next;
@@ -409,6 +412,18 @@ static struct gr_error *check_pages(const struct gr_owned_pages *pages,
 	return NULL;
 }
 
+/* Pages in swap were touched. */
+static uint64_t untouched_bytes(const struct looker *l)
+{
+	const struct gr_stop *stop = l->answers->stop;
+	uint64_t used = stop->heap->allocated_bytes;
+
+	if (stop->pages.residency.kind == GR_RESIDENCY_UNKNOWN ||
+	    stop->pages.residency.swapped_bytes)
+		return UINT64_MAX;
+	return used > l->span_bytes ? used - l->span_bytes : 0;
+}
+
 static struct gr_error *answer(struct looker *l, size_t max_groups,
 			       struct gr_growth_pages *pages)
 {
@@ -428,6 +443,7 @@ static struct gr_error *answer(struct looker *l, size_t max_groups,
 	for (size_t i = 0; i < l->npages; i++)
 		pages->gone_bytes += l->pages[i].end - l->pages[i].start;
 	pages->gone_bytes -= l->found_bytes;
+	pages->untouched_bytes = untouched_bytes(l);
 	pages->groups = steal_ptr(list->data);
 	list->size = list->capacity = 0;
 	pages->gaps = l->answers->stop->gaps;

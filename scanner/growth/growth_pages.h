@@ -34,6 +34,10 @@ struct gr_growth_pages {
 	uint64_t all_groups;
 	uint64_t rest_bytes; /**< Those of groups that are left out. */
 	uint64_t gone_bytes; /**< Pages that are no longer resident. */
+	/** At least so much of the slots of the Go heap in use, also of those
+	 * from before, lies in pages that were never touched; UINT64_MAX: not
+	 * known. Resident free slots hide some. */
+	uint64_t untouched_bytes;
 	struct gr_gaps gaps;
 };
 

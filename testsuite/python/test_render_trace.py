@@ -147,9 +147,8 @@ def test_untouched_memory_that_is_not_worth_a_line():
 
 
 def test_untouched_objects_of_go():
-    assert "3.0 MiB of objects of the Go heap are in pages that nobody has" in (
-        report(go_untouched_bytes=3 * MIB).text()
-    )
+    text = report(go_untouched_bytes=3 * MIB).text()
+    assert "at least 3.0 MiB of objects of the Go heap are in pages" in text
 
 
 def test_samples_of_a_stripped_program():

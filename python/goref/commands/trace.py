@@ -159,7 +159,9 @@ class _Asked:
             untouched=[] if is_go else findings.untouched(outcome),
             untouched_bytes=None if is_go else outcome.after.untouched_bytes,
             untouched_left_out_bytes=outcome.after.untouched_left_out_bytes,
-            go_untouched_bytes=outcome.go_untouched_bytes,
+            go_untouched_bytes=None
+            if is_go or outcome.look.found is None
+            else outcome.look.found.untouched_bytes,
             idle=None
             if outcome.idle is None
             else [Idle(*row) for row in outcome.idle],

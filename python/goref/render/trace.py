@@ -173,7 +173,8 @@ class TraceReport(Report):
     there was no look at the end, or "". unattributed_bytes: of new pages.
     untouched: the stacks that mapped memory which nobody has touched since,
     without small ranges if there are too many; not in the mode go.
-    go_untouched_bytes: of Go objects in pages that were never touched.
+    go_untouched_bytes: at least so much of Go objects is in pages that were
+    never touched; None: not known.
     rest: what the stacks beyond a limit have, in bytes."""
 
     mode: str
@@ -310,8 +311,8 @@ class TraceReport(Report):
             size = human_bytes(self.go_untouched_bytes or 0)
             lines += [
                 "",
-                f"{size} of objects of the Go heap are in pages that nobody "
-                "has touched",
+                f"at least {size} of objects of the Go heap are in pages that "
+                "nobody has touched",
             ]
         return lines
 

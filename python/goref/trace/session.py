@@ -43,9 +43,8 @@ class Outcome(NamedTuple):
     plan: as it was carried out: the mode may be another one. exe: the path of
     the executable, or "". ended: why it ended before its time, or "". outside:
     the memory beside the resident pages, before and after. look: what the look
-    at the end has found. go_untouched_bytes: of Go objects in pages that were
-    never touched; None: not known. idle: what was not used meanwhile; None: not
-    asked for, or the process has ended."""
+    at the end has found. idle: what was not used meanwhile; None: not asked
+    for, or the process has ended."""
 
     plan: plans.Plan
     pid: int
@@ -58,7 +57,6 @@ class Outcome(NamedTuple):
     ended: str
     outside: tuple[outside.Outside, outside.Outside]
     look: look.Seen
-    go_untouched_bytes: int | None
     idle: Sequence[idle.Used] | None
 
     @property
@@ -104,7 +102,6 @@ class Session:
         self.pid = plan.pid or 0
         self.gathered = Gathered()
         self.faults_per_s: float | None = None
-        self.go_untouched_bytes: int | None = None
         self.idle: list[idle.Used] | None = None
         self.notes: list[str] = []
 
@@ -146,7 +143,6 @@ class Session:
             why,
             (self.outside, after),
             seen,
-            self.go_untouched_bytes,
             self.idle,
         )
 
@@ -268,9 +264,7 @@ class Session:
         )
 
     def _ask_pages(self, scan: Scan) -> object:
-        pages = scan.growth_pages(self.growth.pages(), _MOST_GROUPS)
-        self.go_untouched_bytes = scan.rss().untouched_bytes
-        return pages
+        return scan.growth_pages(self.growth.pages(), _MOST_GROUPS)
 
     def _ask_samples(self, scan: Scan) -> object:
         addresses = array("Q", self.gathered.samples)
