@@ -170,6 +170,9 @@ int gr_drain_take(void *ctx, void *event, size_t bytes)
 		break;
 	case GR_EVENT_BRIEF:
 		put_event(d, head, 0);
+		// Memory that is given back has none.
+		if (head->flags & GR_EVENT_NO_STACK)
+			d->news.no_stack++;
 		break;
 	case GR_EVENT_EXEC:
 		d->news.programs++;

@@ -8,14 +8,12 @@ from goref.render.trace import (
     Idle,
     Losses,
     OutsideGrowth,
-    TracedFrame,
     TracedInterval,
-    TracedStack,
     TraceReport,
-    caller,
     interval_document,
     interval_line,
 )
+from goref.render.traced_stack import TracedFrame, TracedStack, caller
 from goref.report.traced.area import area, bands
 from goref.report.traced.page import page
 from test_report import HOSTILE, Seen
@@ -62,6 +60,7 @@ def report(**more):
         "unattributed_bytes": 4096,
         "unfinished_stacks": 1,
         "events": 1300,
+        "events_without_stack": 0,
         "losses": (),
         "overhead_percent": 0.123456,
         "helper_percent": 1.5,
@@ -168,6 +167,7 @@ def test_samples_of_a_stripped_program():
 def test_what_is_said_of_losses():
     lines = report(
         partial=("7 events not seen",),
+        events_without_stack=5,
         losses=[Losses("ring_full", 4), Losses("other", 3)],
         ended="Ctrl-C",
         look="refused",
@@ -185,6 +185,7 @@ def test_what_is_said_of_losses():
         "PARTIAL: 7 events not seen",
         "4 events not seen: the buffer between the kernel and goref was full",
         "3 events not seen: other",
+        "5 events had no stack: the budget (--max-overhead) was used up",
         "was not looked at: refused",
         "4.0 KiB  50.0 %   8.0 KiB  C heap",
         "+1.0 MiB  9.0 MiB  process  sockets",

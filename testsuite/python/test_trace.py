@@ -15,7 +15,7 @@ import rows
 
 from goref import args
 from goref.errors import Error
-from goref.render.trace import TracedFrame, TracedStack
+from goref.render.traced_stack import TracedFrame, TracedStack
 from goref.trace import (
     cgroup,
     facts,

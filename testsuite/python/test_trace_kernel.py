@@ -130,6 +130,7 @@ def report(*rows, **more):
         unattributed_bytes=0,
         unfinished_stacks=0,
         events=3,
+        events_without_stack=0,
         losses=[],
         overhead_percent=0.5,
         helper_percent=0.25,

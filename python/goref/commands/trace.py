@@ -146,6 +146,7 @@ class _Asked:
             else 0,
             unfinished_stacks=sum(not row.is_finished for row in stacks),
             events=gathered.all_events,
+            events_without_stack=gathered.all_lost[findings.NO_STACK],
             losses=findings.losses(outcome),
             overhead_percent=gathered.all_bpf_ns / 1e7 / outcome.seconds,
             helper_percent=gathered.all_helper_ns / 1e7 / outcome.seconds,

@@ -10,16 +10,15 @@ from . import kernel_memory
 from .report import Report, partial_lines
 from .style import styled, title
 from .table import table, wrapped
+from .traced_stack import TracedStack, age_words, call_lines, stack_document
 from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
     from .report import Document
 
 _TOP = 10  # stacks as text
-_CALLS = 6  # of a stack as text
 _LARGEST = 3  # changes in the line of an interval
 _CONSEQUENCE = "the stacks are not all of the growth"
-_UNSEEN = "no stack was seen"
 _TOP_UNTOUCHED = 5
 _WORTH = 100  # untouched memory is printed from this part of the Rss on
 
@@ -43,37 +42,6 @@ class ClassGrowth(NamedTuple):
     name: str
     text: str
     growth_bytes: int
-
-
-class TracedFrame(NamedTuple):
-    """A call. file is "" and line 0 where they are not known."""
-
-    function: str
-    file: str
-    line: int
-
-
-class TracedStack(NamedTuple):
-    """Memory that one stack let grow.
-
-    blocks: pages, objects or allocations; None: not counted. class_name,
-    class_text: of `rss'. holder: what holds the memory; None: not known.
-    is_finished: the start of the stack was reached. goroutines: ids of those
-    that allocated, and labels: their pprof labels. oldest_s: the age of the
-    oldest block; None: not known."""
-
-    frames: Sequence[TracedFrame]
-    bytes: int
-    blocks: int | None = None
-    class_name: str | None = None
-    class_text: str = ""
-    type: str | None = None
-    site: str | None = None
-    holder: str | None = None
-    is_finished: bool = True
-    goroutines: Sequence[int] = ()
-    labels: Sequence[tuple[str, str]] = ()
-    oldest_s: float | None = None
 
 
 class TracedInterval(NamedTuple):
@@ -192,6 +160,7 @@ class TraceReport(Report):
     unattributed_bytes: int
     unfinished_stacks: int
     events: int
+    events_without_stack: int
     losses: Sequence[Losses]
     overhead_percent: float | None
     helper_percent: float | None
@@ -286,12 +255,12 @@ class TraceReport(Report):
         what = [stack.class_text or stack.class_name or ""]
         what += [stack.type] if stack.type else []
         what += [f"held by {stack.holder}"] if stack.holder else []
-        what += _age_words(stack)
+        what += age_words(stack)
         head = (
             f"  {human_bytes(stack.bytes):>10} "
             f"{percent(stack.bytes, whole):>7}  {', '.join(filter(None, what))}"
         )
-        return [*wrapped(head), *_call_lines(stack)]
+        return [*wrapped(head), *call_lines(stack)]
 
     def _untouched_lines(self) -> list[str]:
         """Memory that costs nothing yet, if there is much of it."""
@@ -406,6 +375,12 @@ class TraceReport(Report):
                 f"{percent(known, self.new_bytes)} of the new pages have a "
                 "stack"
             )
+        if self.events_without_stack:
+            lines.append(
+                f"{counted(self.events_without_stack, 'event')} had no stack: "
+                "the budget (--max-overhead) was used up, or it could not be "
+                "read"
+            )
         if self.unfinished_stacks:
             lines.append(
                 f"{counted(self.unfinished_stacks, 'stack')} could not be "
@@ -446,7 +421,7 @@ class TraceReport(Report):
             "unattributed_bytes": self.unattributed_bytes,
             "sample_rate_bytes": self.sample_rate_bytes,
             "kernel": kernel_memory.document(self.kernel),
-            "stacks": [_stack_document(stack) for stack in shown],
+            "stacks": [stack_document(stack) for stack in shown],
             "unfinished_stacks": self.unfinished_stacks,
             "untouched_bytes": self.untouched_bytes,
             "untouched_left_out_bytes": self.untouched_left_out_bytes,
@@ -462,6 +437,7 @@ class TraceReport(Report):
             if self.idle is None
             else [_idle_document(row) for row in self.idle],
             "events": self.events,
+            "events_without_stack": self.events_without_stack,
             "dropped": self.dropped,
             "losses": [lost._asdict() for lost in self.losses],
             "overhead_percent": _rounded(self.overhead_percent),
@@ -496,102 +472,3 @@ def _untouched_document(stack: TracedStack) -> Document:
         "class": stack.class_name,
         "finished": stack.is_finished,
     }
-
-
-def _stack_document(stack: TracedStack) -> Document:
-    return {
-        "frames": [frame._asdict() for frame in stack.frames],
-        "bytes": stack.bytes,
-        "blocks": stack.blocks,
-        "class": stack.class_name,
-        "type": stack.type,
-        "site": stack.site,
-        "holder": stack.holder,
-        "finished": stack.is_finished,
-        "goroutines": list(stack.goroutines),
-        "labels": dict(stack.labels),
-        "oldest_s": None
-        if stack.oldest_s is None
-        else round(stack.oldest_s, 3),
-    }
-
-
-_LIBRARIES = ("libc.so", "libc-", "ld-linux", "ld-musl", "libpthread")
-
-
-def caller(frames: Sequence[TracedFrame]) -> TracedFrame | None:
-    """The innermost call that is neither of libc nor of Go's runtime; without
-    one, the innermost of all."""
-    for frame in frames:
-        file = frame.file.rpartition("/")[2]
-        if not (
-            file.startswith(_LIBRARIES) or frame.function.startswith("runtime.")
-        ):
-            return frame
-    return frames[0] if frames else None
-
-
-def frame_text(frame: TracedFrame) -> str:
-    """`main.f at main.go:12', or the function and its library."""
-    name = frame.file.rpartition("/")[2]
-    if not name:
-        return frame.function
-    if frame.line:
-        return f"{frame.function} at {name}:{frame.line}"
-    return f"{frame.function} in {name}"
-
-
-def _age_words(stack: TracedStack) -> list[str]:
-    """How many blocks there are and how old, if their age is known."""
-    if stack.oldest_s is None or not stack.blocks:
-        return []
-    which = "the oldest" if stack.blocks > 1 else "it is"
-    return [
-        counted(stack.blocks, "block"),
-        f"{which} {stack.oldest_s:.1f} s old",
-    ]
-
-
-def _call_lines(stack: TracedStack) -> list[str]:
-    if not stack.frames:
-        return [f"      {_UNSEEN}"]
-    lines = _frame_lines(stack.frames)
-    if not stack.is_finished:
-        lines.append("      (the rest of the stack could not be read)")
-    if stack.labels:
-        said = ", ".join(f"{key}={value}" for key, value in stack.labels)
-        lines.append(f"      labels {said}")
-    return lines
-
-
-def _frame_lines(frames: Sequence[TracedFrame]) -> list[str]:
-    """The first calls, and the program's own first one of Go, however far out
-    it is."""
-    first = _first_shown(frames)
-    at = next((i for i, f in enumerate(frames) if _is_own(f)), first)
-    end = first + _CALLS
-    lines = [f"      {frame_text(f)}" for f in frames[first:end]]
-    if at >= end:
-        between = at - end
-        if between:
-            lines.append(f"      {counted(between, 'call')} of C and cgo")
-        lines.append(f"      {frame_text(frames[at])}")
-        end = at + 1
-    if end < len(frames):
-        lines.append(f"      and {counted(len(frames) - end, 'more call')}")
-    return lines
-
-
-def _is_own(frame: TracedFrame) -> bool:
-    """Is it Go's, but neither the runtime's nor cgo's?"""
-    name = frame.function
-    return bool(
-        frame.line and not name.startswith("runtime.") and "._C" not in name
-    )
-
-
-def _first_shown(frames: Sequence[TracedFrame]) -> int:
-    """Calls of the runtime, which every allocation has, are left out, unless C
-    has called."""
-    at = next((i for i, f in enumerate(frames) if _is_own(f)), 0)
-    return 0 if any(not frame.line for frame in frames[:at]) else at

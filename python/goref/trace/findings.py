@@ -13,10 +13,9 @@ from ..render.kernel_memory import KernelKind, KernelMemory
 from ..render.trace import (
     ClassGrowth,
     Losses,
-    TracedFrame,
     TracedInterval,
-    TracedStack,
 )
+from ..render.traced_stack import TracedFrame, TracedStack
 from ..render.units import counted
 from .kernel import BENEATH, KINDS
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
 _PAGE = 4096
 _MOVED = "moved"
-_NO_STACK = "no_stack"
+NO_STACK = "no_stack"
 _FULL = "table_full"
 _MOST_ROWS = 1 << 20
 _MOST_IDS = 20  # goroutines of a row
@@ -68,7 +67,7 @@ def interval(it: Interval) -> TracedInterval:
         class_growth(it.before, it.tick),
         it.tick.unattributed_bytes,
         it.events,
-        sum(n for reason, n in it.lost.items() if reason != _NO_STACK)
+        sum(n for reason, n in it.lost.items() if reason != NO_STACK)
         + it.tick.lost_events
         - it.before.lost_events,
         it.overhead,
@@ -93,7 +92,7 @@ def losses(outcome: Outcome) -> list[Losses]:
     return [
         Losses(reason, count)
         for reason, count in sorted(lost.items())
-        if count and reason != _NO_STACK
+        if count and reason != NO_STACK
     ]
 
 

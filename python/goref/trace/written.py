@@ -10,7 +10,8 @@ from .. import native
 from ..render.units import printable
 
 if TYPE_CHECKING:
-    from ..render.trace import TracedStack, TraceReport
+    from ..render.trace import TraceReport
+    from ..render.traced_stack import TracedStack
 
 _UNKNOWN = "[no stack]"
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ...render.trace import LOST, TracedStack, caller, frame_text, signed
+from ...render.trace import LOST, signed
+from ...render.traced_stack import TracedStack, caller, frame_text
 from ...render.units import counted, human_bytes, printable
 from ..markup import el, empty, note, prose, section
 from ..shell import Sheet, shell
