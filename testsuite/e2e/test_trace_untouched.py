@@ -110,6 +110,21 @@ def test_mappings_that_come_and_go():
     assert sum(row["bytes"] for row in rows) == 48 * MIB
 
 
+def test_mode_kernel_sees_no_mappings():
+    """It does not tell what it has not seen: None is not 0."""
+    skip_unless_traced()
+    with Mapping(Variant("go1.24", "cgo")) as program:
+        words = "kernel", "--for", "10m", "--every", "0.5"
+        with Trace(program.pid, *words) as trace:
+            trace.interval()
+            program.take("memory", 64 * MIB, 16 * MIB)
+            trace.interval()
+            document = trace.end(signal.SIGINT)
+    assert document["mode"] == "kernel"
+    assert document["untouched_bytes"] is None
+    assert document["untouched"] == []
+
+
 def test_as_text():
     """Large amounts are printed with their stacks, and what is taken in advance
     is not."""

@@ -122,6 +122,7 @@ class _Asked:
         """The end of the trace."""
         mode = outcome.plan.mode
         is_go, is_kernel = mode == "go", mode == "kernel"
+        is_rss = mode == "rss"
         stacks = _STACKS[mode](outcome)
         gathered = outcome.gathered
         return TraceReport(
@@ -157,12 +158,12 @@ class _Asked:
             ],
             cgroup=outcome.outside[1].group,
             cgroup_processes=outcome.outside[1].processes,
-            untouched=[] if is_go else findings.untouched(outcome),
-            untouched_bytes=None if is_go else outcome.after.untouched_bytes,
+            untouched=findings.untouched(outcome) if is_rss else [],
+            untouched_bytes=outcome.after.untouched_bytes if is_rss else None,
             untouched_left_out_bytes=outcome.after.untouched_left_out_bytes,
-            go_untouched_bytes=None
-            if is_go or outcome.look.found is None
-            else outcome.look.found.untouched_bytes,
+            go_untouched_bytes=outcome.look.found.untouched_bytes
+            if is_rss and outcome.look.found
+            else None,
             idle=None
             if outcome.idle is None
             else [Idle(*row) for row in outcome.idle],
