@@ -29,6 +29,7 @@ enum {
 	STATUS_USAGE = 2,
 	POLL_MS = 20,
 	ROUND_EVENTS = 2048, // between two looks at the input
+	HELD_ROUNDS = 100,   // in which a new program has to be described
 };
 
 /** The whole program. */
@@ -46,7 +47,8 @@ struct trace {
 	struct gr_drain_news found; // since the last tick
 	uint64_t told_cpu_ns;
 	uint32_t programs; // that the process began
-	bool is_gone, has_ended;
+	uint32_t held;	   // rounds
+	bool has_module, is_gone, has_ended;
 };
 
 static uint64_t cpu_ns(void)
@@ -223,6 +225,7 @@ static struct gr_error *obey(struct trace *t, enum gr_input_kind kind)
 			gr_kmem_configure(t->kernel, &t->request);
 		return NULL;
 	case GR_INPUT_GO_MODULE:
+		t->has_module = true;
 		return gr_drain_add_module(t->drain, &t->request.module);
 	case GR_INPUT_START:
 		return t->probes ? NULL : start(t);
@@ -256,6 +259,14 @@ static struct gr_error *take_input(struct trace *t)
 
 // ------------------------------------------------------------------- the loop
 
+/** Events of a new program wait until its functions are known: the stacks of Go
+ * could not be walked before. */
+static bool is_held(struct trace *t)
+{
+	return t->request.is_waiting && !t->has_module &&
+	       t->held++ < HELD_ROUNDS;
+}
+
 static struct gr_error *run(struct trace *t)
 {
 	struct pollfd fds[] = { { STDIN_FILENO, POLLIN, 0 },
@@ -268,7 +279,7 @@ static struct gr_error *run(struct trace *t)
 		if (poll(fds, 2, is_idle ? wait_ms : 0) < 0 && errno != EINTR)
 			return gr_error_format(GR_ERROR_IO, "poll: %s",
 					       strerror(errno));
-		if (t->probes)
+		if (t->probes && !is_held(t))
 			is_idle = drain_some(t);
 		if (fds[1].revents) {
 			drain_all(t);

@@ -102,11 +102,11 @@ class Mapping:
 class Trace:
     """goref trace, as a process that prints JSON lines."""
 
-    def __init__(self, *words, env=None):
+    def __init__(self, *words, env=None, stdin=subprocess.DEVNULL):
         self.popen = subprocess.Popen(
             ["env", "--default-signal=INT", GOREF, "trace", "--json",
              *map(str, words)],
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

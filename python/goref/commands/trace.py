@@ -64,6 +64,8 @@ def run(options: Any) -> list[str]:
         asked.announce,
     )
     outcome = session.run()
+    if session.has_command_left():
+        live.say(f"the command goes on as process {outcome.pid}")
     report = asked.report(outcome)
     if options.out:
         written.write(report, options.format, options.out)

@@ -22,6 +22,8 @@ class Command:
     def __init__(self, words: Sequence[str]) -> None:
         """Raises an Error if there is no such program."""
         self.words = list(words)
+        self.is_waiting = True
+        self._status: int | None = None
         path = shutil.which(words[0])
         if path is None:
             raise Error(f"goref: {words[0]}: there is no such command")
@@ -56,6 +58,7 @@ class Command:
 
     def begin(self) -> None:
         """Let it begin its program."""
+        self.is_waiting = False
         with suppress(OSError):
             os.write(self._go, b"g")
         os.close(self._go)
@@ -66,8 +69,9 @@ class Command:
 
     def status(self) -> int | None:
         """Its exit status, -N for a signal; None: it runs."""
-        try:
-            found, status = os.waitpid(self.pid, os.WNOHANG)
-        except ChildProcessError:
-            return None
-        return os.waitstatus_to_exitcode(status) if found else None
+        if self._status is None:
+            with suppress(ChildProcessError):
+                found, status = os.waitpid(self.pid, os.WNOHANG)
+                if found:
+                    self._status = os.waitstatus_to_exitcode(status)
+        return self._status

@@ -17,6 +17,7 @@ from ..render.trace import (
 )
 from ..render.traced_stack import TracedFrame, TracedStack
 from ..render.units import counted
+from . import watch
 from .kernel import BENEATH, KINDS
 
 if TYPE_CHECKING:
@@ -78,6 +79,10 @@ def partial(outcome: Outcome) -> list[str]:
     """Why the answer is not about all of the growth."""
     lost = sum(row.count for row in losses(outcome))
     reasons = [f"{counted(lost, 'event')} not seen"] if lost else []
+    if outcome.ended and outcome.ended != watch.INTERRUPTED:
+        # The pages of the last interval were gone at its end.
+        since = outcome.intervals[-1].begin_s
+        reasons.append(f"its growth after {since:.1f} s is not known")
     if outcome.look.problem and outcome.plan.look != "none":
         reasons.append(f"no look at the end: {outcome.look.problem}")
     return reasons

@@ -114,22 +114,13 @@ class Session:
             self.progress.end()
 
     def _run(self) -> Outcome:
-        if self.plan.pid is None:
-            self.command = Command(self.plan.command)
-            self.pid = self.command.pid
-            setup = facts.setup(self.plan, None)
-        else:
-            self._open(self.pid)
-            setup = facts.setup(self.plan, self.facts)
-            self._rate()
-        if self.plan.idle:
-            idle.check(self.pid)
         begin = time.time()
-        with (
-            Owned((signal.SIGINT,)) as owned,
-            Helper(self.pid, setup) as helper,
-        ):
-            intervals, why = self._watched(helper, owned)
+        with Owned((signal.SIGINT,)) as owned:
+            setup = self._prepare(owned)
+            if self.plan.idle:
+                idle.check(self.pid)
+            with Helper(self.pid, setup) as helper:
+                intervals, why = self._watched(helper, owned)
         after, seen = outside.read(self.pid), self._look(why)
         return Outcome(
             self.plan,
@@ -147,6 +138,20 @@ class Session:
         )
 
     # ---------------------------------------------------------------- program
+
+    def _prepare(self, owned: Owned) -> list[str]:
+        """Find the process, or make it. Returns what the helper is told."""
+        if self.plan.pid is not None:
+            self._open(self.pid)
+            self._rate()
+            return facts.setup(self.plan, self.facts)
+        self.command = Command(self.plan.command)
+        self.pid = self.command.pid
+        if self.plan.mode != "go":
+            return facts.setup(self.plan, None)
+        # The probe has a place in the program, which has to be there.
+        self._begin_command(self.command, None, owned)
+        return facts.setup(self.plan, self.facts)
 
     def _open(self, pid: int) -> None:
         """Read the program while it runs."""
@@ -190,7 +195,7 @@ class Session:
     ) -> tuple[list[Interval], str]:
         """All intervals, and why they ended before their time."""
         probes = helper.start(owned.check)
-        if self.command:
+        if self.command and self.command.is_waiting:
             self._begin_command(self.command, helper, owned)
         self.announce(self, probes)
         self.outside = outside.read(self.pid)
@@ -222,15 +227,15 @@ class Session:
             idle.clear(self.pid)
 
     def _begin_command(
-        self, command: Command, helper: Helper, owned: Owned
+        self, command: Command, helper: Helper | None, owned: Owned
     ) -> None:
-        """Let the command begin, and open it as soon as it is a Go program."""
+        """Let the command begin, and open it as soon as it is a Go program.
+        helper: sees it already."""
         command.begin()
         end = time.monotonic() + _BEGIN_S
         while True:
             owned.check()
-            for message in helper.read(_RETRY_S):
-                self.gathered.take(message)
+            self._read_or_wait(helper)
             if command.status() is not None:
                 raise Error(
                     f"goref: {command.words[0]} ended before it could be read"
@@ -240,11 +245,26 @@ class Session:
             try:
                 self._open(command.pid)
                 break
-            except (Error, native.load().Error):
+            except (Error, native.load().Error) as problem:
                 if time.monotonic() > end:
-                    raise
-        for line in facts.program(self.facts):
+                    raise Error(f"{problem}; {self._goes_on()}") from None
+        for line in facts.program(self.facts) if helper else ():
             helper.tell(line)
+
+    def _read_or_wait(self, helper: Helper | None) -> None:
+        """Pass a moment."""
+        if helper is None:
+            time.sleep(_RETRY_S)
+            return
+        for message in helper.read(_RETRY_S):
+            self.gathered.take(message)
+
+    def has_command_left(self) -> bool:
+        """Does a command of ours still run?"""
+        return self.command is not None and self.command.status() is None
+
+    def _goes_on(self) -> str:
+        return f"the command goes on as process {self.pid}"
 
     # --------------------------------------------------------------------- end
 

@@ -98,7 +98,10 @@ class Watch:
             number += 1
 
     def _tick(self, before: GrowthTick) -> GrowthTick:
-        """The pages now; as before, if the process has ended."""
+        """The pages now; as before, if the process has ended, or if they are
+        those of another program."""
+        if self.gathered.gone:
+            return before
         try:
             return self.gathered.tick()
         except Error:
