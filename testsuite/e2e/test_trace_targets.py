@@ -126,7 +126,7 @@ def test_another_program(program):
 
 
 def test_the_process_ends(program):
-    """What was found until then is the answer."""
+    """The answer is about the time until then."""
     with Trace(program.pid, *WORDS) as trace:
         trace.interval()
         do(program, "heap", 8 * MIB)

@@ -3,6 +3,8 @@
 
 import json
 
+import pytest
+
 from goref.render.trace import (
     ClassGrowth,
     Idle,
@@ -213,6 +215,16 @@ def test_mode_go():
     assert "have a stack" not in text
     found = made.document()["stacks"][0]
     assert found["labels"] == {"step": "rows"} and found["goroutines"] == [7]
+
+
+@pytest.mark.parametrize(
+    "rate, said",
+    [(None, "their rate is not known"), (1, "bytes are exact")],
+    ids=["unknown", "each"],
+)
+def test_bytes_that_are_not_estimated(rate, said):
+    text = report(mode="go", sample_rate_bytes=rate).text()
+    assert said in text and "estimated" not in text
 
 
 def test_json():

@@ -225,8 +225,10 @@ class TraceReport(Report):
     def _heading(self) -> str:
         if self.mode == "go":
             there = "" if self.look else " and still there"
-            how = "sampled alone" if self.is_rate_unknown else "estimated"
-            return f"allocated meanwhile{there} ({how}), by stack"
+            how = " (estimated)" if (self.sample_rate_bytes or 0) > 1 else ""
+            if self.is_rate_unknown:
+                how = " (sampled alone)"
+            return f"allocated meanwhile{there}{how}, by stack"
         if self.mode == "kernel":
             return (
                 "kernel memory that was allocated meanwhile and is still "
@@ -349,6 +351,15 @@ class TraceReport(Report):
             lines.append(f"what {what} was not looked at: {self.look}")
         return [piece for line in lines for piece in wrapped(line)]
 
+    def _sampling(self) -> str:
+        rate = self.sample_rate_bytes or 0
+        if rate == 1:
+            return "the runtime samples each allocation: bytes are exact"
+        return (
+            "bytes are estimated from the runtime's samples, one for about "
+            f"{human_bytes(rate)} allocated"
+        )
+
     def _coverage(self) -> list[str]:
         if self.is_rate_unknown:
             lines = [
@@ -362,10 +373,7 @@ class TraceReport(Report):
                 )
             return lines
         if self.mode == "go":
-            return [
-                "bytes are estimated from the runtime's samples, one for about "
-                f"{human_bytes(self.sample_rate_bytes or 0)} allocated"
-            ]
+            return [self._sampling()]
         if self.kernel is not None:
             return kernel_memory.honest_lines(self.kernel)
         lines = []
