@@ -219,7 +219,7 @@ def test_mode_go():
 
 @pytest.mark.parametrize(
     "rate, said",
-    [(None, "their rate is not known"), (1, "bytes are exact")],
+    [(None, "does not tell how much a sample stands for"), (1, "bytes are exact")],
     ids=["unknown", "each"],
 )
 def test_bytes_that_are_not_estimated(rate, said):
