@@ -39,8 +39,8 @@ enum {
 	FRAME_POINTERS = 32,  /* that are followed through a chunk */
 	FRAME_MAX = 64 << 20, /* bytes of a large frame */
 	STEPS = GR_EVENT_CHUNK_MAX / PAGE + 1,
-	HASHED_WORDS = 32,
-	HASHED_BYTES = 8 * HASHED_WORDS,
+	HASHED_BYTES = 1024, /* of the top of a stack, if it has so many */
+	HASHED_STEP = 32,    /* bytes */
 };
 static const __u64 user_end = 1ULL << 47;
 
@@ -131,6 +131,7 @@ INLINE void add_goroutine(struct moment *m, struct gr_event *e,
 		e->resume_pc = word_at(e->g, o->g_sched_pc);
 		e->resume_sp = word_at(e->g, o->g_sched_sp);
 		e->resume_bp = word_at(e->g, o->g_sched_bp);
+		e->sched_at = curg + o->g_sched_sp;
 		ends->goroutine = word_at(e->g, o->g_stack_hi);
 	}
 	if (curg && (m->flags & GR_EVENT_SAMPLE)) {
@@ -208,13 +209,23 @@ INLINE __u32 copy_thread(struct moment *m, struct gr_event *e)
 	return bytes;
 }
 
-INLINE __u64 hash_of(const __u64 *words)
+/* Four products at a time: each takes longer than a step of the loop. */
+INLINE __u64 hash_of(const __u8 *data, __u32 bytes)
 {
-	__u64 hash = 0;
+	const __u64 factor = 0x9e3779b97f4a7c15ULL;
+	__u64 a = bytes, b = 1, c = 2, d = 3;
 
-	for (int i = 0; i < HASHED_WORDS; i++)
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 32;
+	for (__u32 at = 0; at < HASHED_BYTES; at += HASHED_STEP) {
+		const __u64 *words = (const __u64 *)&data[at];
+		if (at >= bytes)
+			break;
+		a = (a ^ words[0]) * factor;
+		b = (b ^ words[1]) * factor;
+		c = (c ^ words[2]) * factor;
+		d = (d ^ words[3]) * factor;
+	}
+	a = ((a ^ b >> 31) * factor ^ c ^ c >> 29) * factor ^ d;
+	return a ^ a >> 32;
 }
 
 #endif /* GR_TRACE_COPY_BPF_H */

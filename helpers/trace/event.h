@@ -59,7 +59,7 @@ struct gr_event {
 	__u8 data[GR_EVENT_CHUNKS * GR_EVENT_CHUNK_MAX + GR_EVENT_PAGE];
 	/** For the programs alone; the ring has what is before it. */
 	__u8 g[GR_EVENT_PART], m[GR_EVENT_PART];
-	__u64 next;
+	__u64 next, sched_at; /**< of curg.sched.sp */
 	__u32 done;
 };
 

@@ -20,7 +20,10 @@ enum {
 struct slot {
 	__u64 ref, rip, rsp, rbp, hash, address;
 	__u64 last_unmapped; /* found for the call of the moment */
-	__u32 tid, left;
+	__u32 tid, left, hashed;
+	/* The goroutine that waits for the call; 0 bytes: there is none. */
+	__u32 resume_hashed;
+	__u64 sched_at, resume_sp, resume_hash;
 };
 
 struct {
@@ -126,27 +129,68 @@ INLINE bool may_repeat(const struct moment *m, const struct slot *s)
 	       m->address - s->address <= GR_EVENT_AHEAD_MAX;
 }
 
+/* Is it still the same call of the goroutine? */
+INLINE bool is_resume_equal(struct moment *m, struct gr_event *e,
+			    const struct slot *s)
+{
+	__u32 bytes = s->resume_hashed;
+
+	if (!bytes)
+		return true;
+	if (!read_user(m, e->data, 8, s->sched_at) ||
+	    *(__u64 *)e->data != s->resume_sp || bytes > HASHED_BYTES)
+		return false;
+	return read_user(m, e->data, bytes, s->resume_sp) &&
+	       hash_of(e->data, bytes) == s->resume_hash;
+}
+
 INLINE bool is_repeat(struct moment *m, struct gr_event *e,
 		      const struct slot *s)
 {
-	return may_repeat(m, s) &&
-	       read_user(m, e->data, HASHED_BYTES, m->regs->sp) &&
-	       hash_of((__u64 *)e->data) == s->hash;
+	__u32 bytes = s->hashed;
+
+	return may_repeat(m, s) && bytes && bytes <= HASHED_BYTES &&
+	       read_user(m, e->data, bytes, m->regs->sp) &&
+	       hash_of(e->data, bytes) == s->hash && is_resume_equal(m, e, s);
+}
+
+/* Keep what tells the goroutine's call. False if its stack was not copied. */
+INLINE bool keep_resume(const struct gr_event *e, struct slot *s)
+{
+	__u32 at = e->bytes[0], bytes = e->bytes[1];
+
+	s->resume_hashed = 0;
+	if (!e->resume_pc)
+		return true;
+	if (e->start[1] != e->resume_sp || bytes < HASHED_STEP ||
+	    at > GR_EVENT_CHUNK_MAX)
+		return false;
+	if (bytes > HASHED_BYTES)
+		bytes = HASHED_BYTES;
+	s->sched_at = e->sched_at;
+	s->resume_sp = e->resume_sp;
+	s->resume_hashed = bytes & ~(__u32)(HASHED_STEP - 1);
+	s->resume_hash = hash_of(&e->data[at], s->resume_hashed);
+	return true;
 }
 
 /* Keep what a repeat of this event would have in common with it. */
 INLINE void keep(struct moment *m, struct gr_event *e, struct slot *s)
 {
 	bool is_whole = e->start[0] == m->regs->sp - RED_ZONE &&
-			e->bytes[0] >= RED_ZONE + HASHED_BYTES;
+			e->bytes[0] >= RED_ZONE + HASHED_STEP;
+	__u32 bytes = is_whole ? e->bytes[0] - RED_ZONE : 0;
 
+	if (bytes > HASHED_BYTES)
+		bytes = HASHED_BYTES;
 	s->tid = m->tid;
 	s->rip = m->regs->ip;
 	s->rsp = m->regs->sp;
 	s->rbp = m->regs->bp;
-	s->hash = hash_of((__u64 *)&e->data[RED_ZONE]);
+	s->hashed = bytes & ~(__u32)(HASHED_STEP - 1);
+	s->hash = hash_of(&e->data[RED_ZONE], s->hashed);
 	s->address = m->address;
-	s->left = is_whole ? GR_EVENT_REPEATS : 0;
+	s->left = keep_resume(e, s) && is_whole ? GR_EVENT_REPEATS : 0;
 }
 
 INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s)

@@ -24,10 +24,12 @@ GO["D"] = ["main.stepD", "main.stepE"]
 C = {
     **{"abcd"[i]: f"framed_{'abcd'[i]}" for i in range(4)},
     **{"efgh"[i]: f"plain_{'abcd'[i]}" for i in range(4)},
-    **dict(zip("ijkl", ("framed_fill", "framed_touch", "plain_fill",
-                        "plain_touch"))),
+    **dict(zip("ijklmn", (
+        "framed_fill", "framed_touch", "framed_next",
+        "plain_fill", "plain_touch", "plain_next",
+    ))),
 }  # fmt: skip
-LEAVES = {C[letter] for letter in "ijkl"}
+LEAVES = {C[letter] for letter in "ijklmn"}
 SIZES = (3 * PAGE, 5 * PAGE, 12 * PAGE, 50 * PAGE)
 OF_EXE = {"chain_run", "chain_thread"}
 KNOWN = {
@@ -43,7 +45,7 @@ def some_chain(rng):
         some = "ABCD" if go else "abcdefgh"
         letters += "".join(rng.choices(some, k=rng.randint(1, 4)))
         go = not go
-    return letters + rng.choice("ijkl")
+    return letters + rng.choice("ijlm")
 
 
 def expected(letters):
@@ -68,10 +70,10 @@ class Chained:
         paths = [library(name, SOURCE) for name in ("framed", "plain")]
         self.process = start(exe, [*paths, str(workers)])
 
-    def run(self, chains):
+    def run(self, chains, some_sizes=SIZES):
         """[(address, bytes)] of their blocks."""
         rng, blocks = random.Random(SEED), [None] * len(chains)
-        sizes = [rng.choice(SIZES) for _ in chains]
+        sizes = [rng.choice(some_sizes) for _ in chains]
         for first in range(0, len(chains), 100):  # answers stay unread
             part = range(first, min(first + 100, len(chains)))
             text = "".join(f"{i} {sizes[i]} {chains[i]}\n" for i in part)
@@ -128,13 +130,14 @@ def is_start(names):
     return re.fullmatch(r"(\w*_)?clone3?|start_thread|", names[-1]) is not None
 
 
-def collect(exe, known=KNOWN):
-    program = Chained(exe)
+def collect(exe, known=KNOWN, twins=()):
+    """Trace chains. twins: in turns, in one thread; else many, in four."""
+    program = Chained(exe, 1 if twins else 4)
     try:
         lines, _ = facts_of(program.process.pid)
         tracer = Tracer(program.process.pid, "budget 0", *lines)
-        chains = chains_of(random.Random(SEED))
-        blocks = program.run(chains)
+        chains = [*twins] * 50 or chains_of(random.Random(SEED))
+        blocks = program.run(chains, [PAGE] if twins else SIZES)
         answer = tracer.tick()
         tracer.close()
     finally:
@@ -162,3 +165,14 @@ def test_a_program_without_symbols(permitted, tmp_path):
     bare = tmp_path / "bare"
     subprocess.run(["strip", "-o", bare, exe], check=True)
     collect(bare, KNOWN - OF_EXE)
+
+
+@pytest.mark.parametrize(
+    "twins",
+    [("Acfn", "Bcfn"), ("An", "Cn"), ("Aegn", "Afan"), ("AAAAcn", "BAAAcn")],
+    ids=["in Go", "in Go alone", "in C", "far"],
+)
+def test_one_thread_in_turns(permitted, twins):
+    """Two callers of a function whose memory lies in a row: the second one does
+    not count for the first one, whose call it might repeat."""
+    collect(build("chained", "go1.24", "cgo"), twins=twins)

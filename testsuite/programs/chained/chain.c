@@ -11,15 +11,14 @@ extern void goChain(struct chain *c);
 
 static void find(struct chain *c, const char *path, const char *prefix, int at)
 {
-	static const char *const names[] = {
-		"a", "b", "c", "d", "fill", "touch"
-	};
+	static const char *const names[] = { "a",    "b",     "c",   "d",
+					     "fill", "touch", "next" };
 	void *library = dlopen(path, RTLD_NOW);
 	char name[64];
 
-	for (int i = 0; library && i < 6; i++) {
+	for (int i = 0; library && i < 7; i++) {
 		snprintf(name, sizeof(name), "%s_%s", prefix, names[i]);
-		int slot = i < 4 ? 4 * at + i : 8 + 2 * at + i - 4;
+		int slot = i < 4 ? 4 * at + i : 8 + 3 * at + i - 4;
 		c->functions[slot] = dlsym(library, name);
 		if (!c->functions[slot])
 			library = NULL;

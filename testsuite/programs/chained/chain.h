@@ -2,13 +2,13 @@
 /* A chain of calls, and the block of memory that the last one takes. */
 #include <stddef.h>
 
-enum { CHAIN_FUNCTIONS = 12 };
+enum { CHAIN_FUNCTIONS = 14 };
 
 struct chain {
 	const char *rest; /* a letter for each call that is left */
 	size_t bytes;
 	void *block;
-	/* a to h call on; i to l take the block. */
+	/* a to h call on; i to n take the block. */
 	void (*functions[CHAIN_FUNCTIONS])(struct chain *);
 	void (*go)(struct chain *); /* all other letters */
 };
@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) void chain_on(struct chain *c)
 	c->functions[letter](c);
 }
 
-/* Find the functions of library/chain.c: a to d and i, j are those of the first
+/* Find the functions of library/chain.c: a to d and i to k are those of the first
  * one, the others those of the second one. */
 void chain_load(struct chain *c, const char *first, const char *second);
 void chain_run(struct chain *c);

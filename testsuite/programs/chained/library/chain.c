@@ -28,7 +28,8 @@ LINK(b, 136)
 LINK(c, 600)
 LINK(d, 1500)
 
-/* Two last calls: libc touches the block, or this function does. */
+/* The last calls: libc touches the block, this function does, or it touches the
+ * next part of a table, without any other fault. */
 EXPORT CHAIN_APART void NAME(fill)(struct chain *c)
 {
 	void *block = malloc(c->bytes);
@@ -48,4 +49,18 @@ EXPORT CHAIN_APART void NAME(touch)(struct chain *c)
 	for (size_t i = 0; i < c->bytes; i += 512)
 		block[i] = 1;
 	c->block = (void *)block;
+}
+
+EXPORT CHAIN_APART void NAME(next)(struct chain *c)
+{
+	static char table[8 << 20] __attribute__((aligned(4096)));
+	static size_t used;
+	volatile char *part = table + used;
+
+	if (c->bytes > sizeof(table) - used)
+		abort();
+	for (size_t i = 0; i < c->bytes; i += 512)
+		part[i] = 1;
+	used += c->bytes;
+	c->block = (void *)part;
 }
