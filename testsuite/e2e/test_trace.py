@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from toolchains import Variant, variant_id, variants
+from toolchains import Variant
 from traces import FLAGS, MIB, PAGE, Growing, Trace, skip_unless_traced
 
 CENTRAL = Variant("go1.24", "cgo")

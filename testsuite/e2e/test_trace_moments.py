@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""goref trace, or its helper goref-trace, is killed: at the start, while it loads
-and attaches its programs, between, at the look or at the end. None of its BPF
-programs is left, no probe is in the code of the process, which goes on.
+"""goref trace, or its helper goref-trace, is killed: at the start, while it
+loads and attaches its programs, between, at the look or at the end. None of its
+BPF programs is left, no probe is in the code of the process, which goes on.
 
-Moments are counted in system calls of the one that is killed, but for read(): most
-calls read the kernel's types. GOREF_KILLS is the number of moments of all rows
-together: 200 and more for the long run.
+Moments are counted in system calls of the one that is killed, but for read():
+most calls read the kernel's types. GOREF_KILLS is the number of moments of all
+rows together: 200 and more for the long run.
 """
 
 import ctypes

@@ -369,7 +369,10 @@ def test_user_without_rights(exe):
         pytest.skip("needs root and setpriv")
     nobody = {"user": 65534, "group": 65534, "extra_groups": []}
     with subprocess.Popen(
-        [for_others(exe)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **nobody
+        [for_others(exe)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        **nobody,
     ) as other:
         assert other.stdout.readline() == b"{}\n"
         done = goref(other.pid, "--for", "1s", **nobody)
