@@ -229,9 +229,8 @@ static void add_gaps(struct gr_kmem *k)
 
 	if (is_blind)
 		add_text(k,
-			 "the kernel does not show frees by kfree_rcu() and in "
-			 "bulk: such memory counts until it is allocated "
-			 "again");
+			 "frees by kfree_rcu() or in bulk are not seen: such a "
+			 "block counts until its memory is allocated again");
 	if (!gr_outstanding_has_names(k->outstanding))
 		add_text(k, "the names of the kernel's functions are missing "
 			    "(kernel.kptr_restrict), so pages of the slab "
@@ -252,11 +251,11 @@ struct gr_error *gr_kmem_attach(struct gr_kmem *k)
 	}
 	if (!seen)
 		return gr_error_format(GR_ERROR_PROCESS,
-				       "the kernel has no tracepoints of its "
-				       "own memory");
+				       "the kernel has no tracepoints for its "
+				       "allocations");
 	add_text(k,
 		 "these probes also run in all other processes of the machine; "
-		 "the end says what that took");
+		 "goref says at the end what that cost");
 	add_gaps(k);
 	return NULL;
 }

@@ -89,7 +89,7 @@ static bool drain_some(struct trace *t)
 	t->found.no_stack += news.no_stack;
 	t->programs += news.programs;
 	if (t->programs > t->request.is_waiting)
-		tell_gone(t, "it began another program");
+		tell_gone(t, "the process began another program");
 	return is_empty;
 }
 
@@ -161,8 +161,8 @@ static struct gr_error *instead(struct gr_error *err)
 {
 	struct gr_error *ret = gr_error_format(
 		err->code,
-		"%s; without it, `goref attach PID save' twice and `goref "
-		"diff' show what has grown",
+		"%s; without BPF, `goref attach PID save FILE' twice and "
+		"`goref diff' show what has grown",
 		err->message);
 
 	gr_error_destroy(err);
@@ -283,7 +283,7 @@ static struct gr_error *run(struct trace *t)
 			is_idle = drain_some(t);
 		if (fds[1].revents) {
 			drain_all(t);
-			tell_gone(t, "it ended");
+			tell_gone(t, "the process has ended");
 		}
 		if (!fds[0].revents)
 			continue;

@@ -124,8 +124,8 @@ struct gr_error *gr_probes_set_target(struct gr_event_config *c, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
 	if (stat(path, &st))
 		return gr_error_format(GR_ERROR_PROCESS,
-				       "not permitted to see its pid "
-				       "namespace: %s",
+				       "not permitted to see the process's "
+				       "PID namespace: %s",
 				       strerror(errno));
 	// The kernel's own form of a device.
 	c->ns_dev = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);

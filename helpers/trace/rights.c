@@ -131,19 +131,21 @@ static struct gr_error *check_memory(pid_t pid)
 struct gr_error *gr_rights_error(const char *what, int number)
 {
 	if (number == ENOSYS)
-		return gr_error_format(GR_ERROR_PROCESS,
-				       "the kernel has no BPF, or its user "
-				       "namespace hides it");
+		return gr_error_format(
+			GR_ERROR_PROCESS,
+			"the call bpf() does not exist: the kernel "
+			"has no BPF, or a sandbox hides it");
 	if (number == EPERM || number == EACCES)
 		return gr_error_format(GR_ERROR_PROCESS,
-				       "%s is refused here: by the container "
-				       "(seccomp), or because root is only "
+				       "%s: not permitted: the container "
+				       "(seccomp) refuses it, or root is only "
 				       "that of a user namespace",
 				       what);
 	if (number == ENOENT || number == EINVAL || number == EOPNOTSUPP)
-		return gr_error_format(GR_ERROR_PROCESS,
-				       "the kernel is too old for %s: %s", what,
-				       strerror(number));
+		return gr_error_format(
+			GR_ERROR_PROCESS,
+			"%s: this kernel does not support it: %s", what,
+			strerror(number));
 	return gr_error_format(GR_ERROR_PROCESS, "%s: %s", what,
 			       strerror(number));
 }

@@ -25,9 +25,9 @@ SHORT = ["--every", "0.2", "--count", "2", "--look", "none"]
         (["1", "heap"], "there is no mode heap"),
         (["1", "--for", "soon"], "not a time: soon"),
         (["1", "--max-overhead", "0"], "not a percentage"),
-        (["1", "--format", "folded"], "--format is about the file"),
+        (["1", "--format", "folded"], "--format needs --out"),
         (["1", "--out", "x", "--html", "./x"], "name the same file"),
-        (["1", "--"], "no COMMAND behind"),
+        (["1", "--"], "no COMMAND after"),
         (["1", "--timeout", "3"], "unrecognized arguments"),
     ],
 )

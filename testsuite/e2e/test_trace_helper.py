@@ -147,7 +147,7 @@ def test_its_own_memory_is_limited(traced):
 def test_the_process_ends(toucher, traced):
     tracer = traced()
     toucher.close()
-    assert tracer.until("gone").lines[-1] == "gone it ended"
+    assert tracer.until("gone").lines[-1] == "gone the process has ended"
     assert tracer.tick().lines[-1] == "tick 1"
 
 
@@ -155,7 +155,7 @@ def test_another_program(toucher, traced):
     tracer = traced()
     toucher.do("e", 1)
     said = tracer.until("gone").lines[-1]
-    assert said == "gone it began another program"
+    assert said == "gone the process began another program"
 
 
 def test_waiting_for_the_program(toucher, traced):

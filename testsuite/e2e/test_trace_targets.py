@@ -117,7 +117,7 @@ def test_another_program(program):
         say(program, "exec")
         assert program.read_line() == "{}"
         document = trace.end()
-    assert document["ended"] == "it began another program"
+    assert document["ended"] == "the process began another program"
     assert document["rss_after_bytes"] == trace.intervals[-1]["rss_bytes"]
     assert document["rss_after_bytes"] >= before["rss_bytes"] >= 8 * MIB
     assert not document["complete"] and trace.popen.returncode == 3
@@ -134,7 +134,7 @@ def test_the_process_ends(program):
         trace.interval()
         say(program, "exit", 3)
         document = trace.end()
-    assert document["ended"] == "it ended"
+    assert document["ended"] == "the process has ended"
     assert touched(document, "main.touchHeap") == pytest.approx(
         8 * MIB, rel=0.03
     )

@@ -102,7 +102,7 @@ new pages that are still there, by the stack that touched them:
 memory that was there before the start is not explained here
 99.9 % of the new pages have a stack
 1 stack could not be followed to the start
-1,300 events; the probes took 0.12 % of a processor, beside 1.50 % for goref-trace
+1,300 events; the probes took 0.12 % of a processor, and goref-trace 1.50 %
 """
     )
 
@@ -155,7 +155,7 @@ def test_untouched_objects_of_go():
 def test_samples_of_a_stripped_program():
     """It does not tell how much a sample stands for."""
     text = " ".join(report(mode="go", events=0).text().split())
-    assert "(sampled alone)" in text and "estimated" not in text
+    assert "(samples only)" in text and "estimated" not in text
     assert "does not tell how much a sample stands for" in text
     assert "no sample was seen" in text
     text = report(mode="go", events=5).text()
@@ -188,7 +188,7 @@ def test_what_is_said_of_losses():
         "4 events not seen: the buffer between the kernel and goref was full",
         "3 events not seen: other",
         "5 events had no stack: the budget (--max-overhead) was used up",
-        "was not looked at: refused",
+        "there was no look at the end (refused)",
         "4.0 KiB  50.0 %   8.0 KiB  C heap",
         "+1.0 MiB  9.0 MiB  process  sockets",
         "the group is /app, with 2 processes",

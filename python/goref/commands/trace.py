@@ -44,7 +44,7 @@ def check(options: Any) -> None:
         )
     plans.of(options)
     if "format" in options.given and options.out is None:
-        raise args.UsageError("--format is about the file: add --out")
+        raise args.UsageError("--format needs --out")
     if options.out and options.html and _is_same(options.out, options.html):
         raise args.UsageError("--out and --html name the same file")
     for path in (options.out, options.html):

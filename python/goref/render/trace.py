@@ -227,7 +227,7 @@ class TraceReport(Report):
             there = "" if self.look else " and still there"
             how = " (estimated)" if (self.sample_rate_bytes or 0) > 1 else ""
             if self.is_rate_unknown:
-                how = " (sampled alone)"
+                how = " (samples only)"
             return f"allocated meanwhile{there}{how}, by stack"
         if self.mode == "kernel":
             return (
@@ -307,7 +307,7 @@ class TraceReport(Report):
              "process" if row.scope == "process" else "group", row.text)
             for row in grown
         ]  # fmt: skip
-        head = ("growth", "now", "of", "memory beside the resident pages")
+        head = ("growth", "now", "scope", "memory beside the resident pages")
         lines = ["", *table([head, *rows], left=(2, 3), has_head=True)]
         if self.cgroup is not None and self.cgroup_processes is not None:
             ending = "" if self.cgroup_processes == 1 else "es"
@@ -329,7 +329,7 @@ class TraceReport(Report):
             )
             for row in self.idle
         ]
-        head = ("not used", "share", "resident", "mappings, by most of each")
+        head = ("not used", "share", "resident", "by the class of most of a mapping")
         return ["", *table([head, *rows], left=(3,), has_head=True)]
 
     def _honest_lines(self) -> list[str]:
@@ -347,8 +347,12 @@ class TraceReport(Report):
                 )
             )
         if self.look:
-            what = "is still there" if self.mode == "go" else "the pages hold"
-            lines.append(f"what {what} was not looked at: {self.look}")
+            what = (
+                "allocations that were freed since count, too"
+                if self.mode == "go"
+                else "it is not known what the new pages hold"
+            )
+            lines.append(f"there was no look at the end ({self.look}): {what}")
         return [piece for line in lines for piece in wrapped(line)]
 
     def _sampling(self) -> str:
@@ -386,8 +390,8 @@ class TraceReport(Report):
         if self.events_without_stack:
             lines.append(
                 f"{counted(self.events_without_stack, 'event')} had no stack: "
-                "the budget (--max-overhead) was used up, or it could not be "
-                "read"
+                "the budget (--max-overhead) was used up, or the stack could "
+                "not be read"
             )
         if self.unfinished_stacks:
             lines.append(
@@ -401,7 +405,7 @@ class TraceReport(Report):
         if self.overhead_percent is None:
             return f"{seen}; the kernel does not tell what the probes cost"
         helper = (
-            f", beside {self.helper_percent:.2f} % for goref-trace"
+            f", and goref-trace {self.helper_percent:.2f} %"
             if self.helper_percent is not None
             else ""
         )

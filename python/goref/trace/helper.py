@@ -142,7 +142,7 @@ class Helper:
 
     def _killed(self) -> Error:
         return Error(
-            f"goref: {_HELPER} was killed: what happened since is not known"
+            f"goref: {_HELPER} ended unexpectedly: the trace has no result"
         )
 
     def tell(self, line: str) -> None:

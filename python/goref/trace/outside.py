@@ -47,7 +47,7 @@ def read(pid: int) -> Outside:
     if group is None or counts is None:
         return Outside(None, None, tuple(levels))
     levels.append(
-        Level("all", "all that it counts", "cgroup", counts.bytes)
+        Level("all", "all that the group counts, resident memory included", "cgroup", counts.bytes)
     )
     levels += [
         Level(name, counts.texts[name], "cgroup", size)

@@ -47,7 +47,7 @@ def of(options: Any) -> Plan:
         at = len(words) - options.behind
         words, command = words[:at], tuple(words[at:])
         if not command:
-            raise args.UsageError("no COMMAND behind `--'")
+            raise args.UsageError("no COMMAND after `--'")
     pid = None if command else _take_pid(words)
     mode = _mode(words)
     every_s, seconds = _times(options, bool(command))

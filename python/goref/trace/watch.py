@@ -81,6 +81,7 @@ class Watch:
         self, end_s: Callable[[int], float], seconds: float
     ) -> Iterator[Interval]:
         """Each interval as it ends. end_s: the end of interval N."""
+        self._flush("tick 0") if self.from_empty else None
         before = self.gathered.tick()
         if self.from_empty:
             before = before._replace(classes=(), total_bytes=0, rss_bytes=0)

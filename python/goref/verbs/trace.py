@@ -12,7 +12,7 @@ FOR = Option(
 )
 EVERY = Option(
     "every",
-    "The time from one table to the next (default 10s).",
+    "The length of an interval (default 10s).",
     kind="duration",
     value="TIME",
     default=10.0,
@@ -22,8 +22,9 @@ COUNT = Option(
 )
 MAX_OVERHEAD = Option(
     "max-overhead",
-    "The share of a processor that the probes may take of the process "
-    "(default 1%). Beyond it, fewer events are seen, and goref says so.",
+    "The processor time that the probes may take from the process, as a share "
+    "of one processor (default 1%). Beyond it, some events have no stack or "
+    "are not seen, and goref counts them.",
     kind="share",
     value="SHARE",
     default=1.0,
@@ -84,9 +85,10 @@ change of its resident memory, by class of `goref rss'. At the end come the
 stacks that touched the new pages, what these pages hold, and who holds that.
 Ctrl-C ends the trace early, and prints what there is.
 
-MODE is rss (default), which sees page faults; go, which sees the samples of
-Go's own heap profiler: what was allocated meanwhile and survived, by stack; or
-kernel: what the kernel allocated for the process, such as sockets and pipes,
+MODE is rss (default), go or kernel. The mode rss sees page faults. The mode go
+prints what Go allocated during the trace and still has, by stack, from the
+samples of Go's own heap profiler. The mode kernel prints what the kernel
+allocated for the process, such as sockets and pipes,
 and has not freed, by the kernel's own stack.
 With `-- COMMAND', goref starts the command and traces it from its start.""",
     (
@@ -107,20 +109,21 @@ With `-- COMMAND', goref starts the command and traces it from its start.""",
     ),
     "PID [MODE]",
     """\
-goref first says what it will probe and what that will cost, and at the end what
-it did cost and which events it did not see. Memory that was there before the
+goref first prints its probes and, in the mode rss with a PID, what they are
+likely to cost. At the end it prints what they cost and how many events it did
+not see, by reason. Memory that was there before the
 start is not explained: `goref attach PID' does that.
 
 The classes of each interval add up to the change of the Rss in /proc/PID/smaps.
-A page counts where it lies, and belongs to the stack that touched it last
-before it appeared. A page that was mapped along with its neighbour belongs to
-the neighbour's stack. What cannot be attributed is said.
+A page counts in the class of its address, and belongs to the stack that touched
+it last before it appeared. A page that was mapped along with its neighbour
+belongs to the neighbour's stack. New pages without a stack are counted.
 
 The probes are programs that the kernel checks (BPF), kept by the helper
 goref-trace. They need root, or CAP_BPF with CAP_PERFMON, beside the rights of
-`goref attach'. However goref ends, they end with it. The default probes no
+`goref attach'. However goref ends, they end with it. The mode rss probes no
 code of the process. The mode go probes one function of the runtime, which runs
-once for about 512 KiB that are allocated. The mode kernel probes the kernel's
+about once for each 512 KiB allocated. The mode kernel probes the kernel's
 allocators, for all processes of the machine; it says what that cost them.
 
 The look at the end reads the heap as `goref attach --snapshot' does. If it is

@@ -61,7 +61,7 @@ def _first(report: TraceReport) -> Element:
         f"{human_bytes(report.rss_before_bytes)} → "
         f"{human_bytes(report.rss_after_bytes)}"
     )
-    what = "grew" if growth > 0 else "shrank" if growth < 0 else "is as large"
+    what = "grew" if growth > 0 else "shrank" if growth < 0 else "is unchanged"
     return el(
         "div",
         {"class": "first"},
@@ -100,7 +100,8 @@ def _time(intervals: Sequence[TracedInterval]) -> Element:
     return section(
         "time",
         title,
-        "Each class as far as it was above its lowest level in this time.",
+        "The height of a band is the size of its class above the lowest "
+        "during the trace.",
         area(intervals),
         _legend(intervals),
         _interval_table(intervals),
