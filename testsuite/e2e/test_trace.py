@@ -10,6 +10,8 @@ from traces import FLAGS, MIB, PAGE, Growing, Trace, skip_unless_traced
 
 CENTRAL = Variant("go1.24", "cgo")
 
+PIECES = 4
+
 # How it grows, by how much, the class that grows, and a function of the stack.
 AMOUNTS = {
     "sessions": (40 * MIB, "go_heap", "main.openSessions"),
@@ -51,12 +53,14 @@ def grown():
     its Rss then."""
     skip_unless_traced()
     with Growing(CENTRAL) as program:
-        words = "--every", "0.5", "--for", "10m", "--max-overhead", "100"
+        words = "--every", "0.2", "--for", "10m", "--max-overhead", "100"
         with Trace(program.pid, *words) as trace:
             trace.interval()
             for way, (size, _, _) in AMOUNTS.items():
-                program.grow(way, size)
-            trace.interval()
+                for _ in range(PIECES):
+                    program.grow(way, size // PIECES)
+                    # A busy machine reads the events meanwhile.
+                    trace.interval()
             trace.interval()
             document = trace.end(signal.SIGINT)
             yield trace, document, program.rss()
