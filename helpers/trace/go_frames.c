@@ -60,6 +60,8 @@ static const struct {
 	{ "runtime.mcall", GR_ROLE_LEAVE, true },
 	{ "runtime.morestack", GR_ROLE_LEAVE, true },
 	{ "runtime.sigpanic", GR_ROLE_SIGNAL, false },
+	// Go 1.19 calls it a top frame, but it interrupts another stack.
+	{ "runtime.sigtramp", GR_ROLE_LOSES_STACK, false },
 	{ "runtime.systemstack", GR_ROLE_SWITCH, true },
 	{ "runtime.systemstack_switch", GR_ROLE_SWITCHED, false },
 };

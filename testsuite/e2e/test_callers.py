@@ -29,7 +29,7 @@ WORK = {
     )
 }  # fmt: skip
 # The runtime gives up g or its stack here, or calls the vdso on another one.
-ODD = re.compile(r"runtime\.(nanotime1|walltime)|time\.now|__vdso_\w+")
+ODD = re.compile(r"runtime\.(nanotime1|sigtramp|walltime)|time\.now|__vdso_\w+")
 C_WAIT = ["c_wait", "c_outer"]
 CALL_C = ["runtime.asmcgocall", "runtime.cgocall"]
 IN_C = [*CALL_C, "main._Cfunc_c_outer"]
