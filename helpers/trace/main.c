@@ -46,8 +46,9 @@ struct trace {
 	struct gr_kernel_counts told_kernel;
 	struct gr_drain_news found; // since the last tick
 	uint64_t told_cpu_ns;
-	uint32_t programs; // that the process began
-	uint32_t held;	   // rounds
+	uint32_t programs, expected; // that the process began, and may begin
+	bool is_beginning;	     // its own program is not there yet
+	uint32_t held;		     // rounds
 	bool has_module, is_gone, has_ended;
 };
 
@@ -88,7 +89,7 @@ static bool drain_some(struct trace *t)
 	t->found.table_full += news.table_full;
 	t->found.no_stack += news.no_stack;
 	t->programs += news.programs;
-	if (t->programs > t->request.is_waiting)
+	if (!t->is_beginning && t->programs > t->expected)
 		tell_gone(t, "the process began another program");
 	return is_empty;
 }
@@ -197,6 +198,7 @@ static struct gr_error *start(struct trace *t)
 	if (err)
 		return instead(err);
 	tell_probes(t);
+	t->is_beginning = t->request.is_waiting;
 	t->told = gr_probes_sums(t->probes);
 	t->told_cpu_ns = cpu_ns();
 	gr_reply_line(&t->output, "ready");
@@ -215,6 +217,22 @@ static void end(struct trace *t)
 	gr_reply_flush(&t->output);
 }
 
+/* The functions of the program. A command may begin several programs, as a
+ * script does, before it is the one that has them. */
+static struct gr_error *take_module(struct trace *t)
+{
+	struct gr_error *err =
+		gr_drain_add_module(t->drain, &t->request.module);
+
+	t->has_module = true;
+	if (err || !t->is_beginning)
+		return err;
+	drain_all(t);
+	t->expected = t->programs;
+	t->is_beginning = false;
+	return NULL;
+}
+
 static struct gr_error *obey(struct trace *t, enum gr_input_kind kind)
 {
 	switch (kind) {
@@ -225,8 +243,7 @@ static struct gr_error *obey(struct trace *t, enum gr_input_kind kind)
 			gr_kmem_configure(t->kernel, &t->request);
 		return NULL;
 	case GR_INPUT_GO_MODULE:
-		t->has_module = true;
-		return gr_drain_add_module(t->drain, &t->request.module);
+		return take_module(t);
 	case GR_INPUT_START:
 		return t->probes ? NULL : start(t);
 	case GR_INPUT_TICK:

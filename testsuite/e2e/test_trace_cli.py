@@ -4,13 +4,14 @@ refuses in one line."""
 
 import json
 import os
+import signal
 import subprocess
 
 import pytest
 
 from pprof import Profile
 from session import run_cli, run_gdb
-from toolchains import Variant, build_c
+from toolchains import Variant, build, build_c
 from traces import MIB, Growing, Trace, skip_unless_traced
 
 CENTRAL = Variant("go1.24", "cgo")
@@ -166,3 +167,31 @@ def test_json_is_one_document_a_line():
     assert second["begin_s"] == pytest.approx(first["end_s"], abs=0.01)
     assert last["look"] == "--look none" and last["pid"] == program.pid
     assert last["exe"].endswith("/traced")
+
+
+def test_a_full_disk():
+    """The answer is printed: what happened cannot be measured again."""
+    skip_unless_traced()
+    with Growing(CENTRAL) as program:
+        for option in ("--out", "--html"):
+            words = [*SHORT, option, "/dev/full"]
+            done = run_cli(["trace", program.pid, *words])
+            assert done.returncode == 1
+            assert f"process {program.pid} (traced):" in done.stdout
+            assert "/dev/full" not in done.stdout
+            assert "cannot write /dev/full" in done.stderr.splitlines()[-1]
+
+
+def test_a_script_that_becomes_the_program(tmp_path):
+    """All programs before the one of Go are its beginning."""
+    skip_unless_traced()
+    exe = build("traced", CENTRAL.release, CENTRAL.flavour)
+    os.mkfifo(tmp_path / "input")
+    to = f"0<>{tmp_path}/input >/dev/null 2>&1"
+    script = f"exec {to}; exec sh -c 'exec {exe}'"
+    words = [*SHORT, "--json", "--", "sh", "-c", script]
+    done = run_cli(["trace", *words])
+    document = json.loads(done.stdout.splitlines()[-1])
+    os.kill(document["pid"], signal.SIGKILL)
+    assert document["ended"] is None and document["rss_before_bytes"] == 0
+    assert document["exe"] == str(exe) and document["rss_after_bytes"] > MIB

@@ -156,7 +156,7 @@ class Program:
         return [
             [("main.inner", "m.go", 3, True), ("main.f", "m.go", 9, False)]
             if pc == 0x10
-            else []
+            else [("x_cgo_mmap", None, 0, False)] * (pc == 0x50)
             for pc in pcs
         ]
 
@@ -173,7 +173,9 @@ PLACES = (
     "place 2 0x20 0x120 1 operator new(unsigned long)",
     "place 3 0x30 0x130 1",
     "place 4 0x40 0x0 0",
+    "place 5 0x50 0x0 0",
     "stack 1 0 2 2 1",
+    "stack 4 0 1 5",
     "stack 2 1 2 3 4",
 )
 
@@ -204,7 +206,9 @@ def test_stacks():
     assert gathered.stacks[3] is UNSEEN
     assert program.events == [bytes(24)]
     gathered.take(Message("events", "0", b""))
-    assert program.asked == [0x10, 0x20, 0x30, 0x40]  # once
+    assert program.asked == [0x10, 0x20, 0x30, 0x40, 0x50]  # once
+    # Go's linker took in code of C, of which no file is known.
+    assert gathered.stacks[4].frames == (Frame("x_cgo_mmap"),)
 
 
 def test_events_before_the_program():

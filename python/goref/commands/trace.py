@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import args, front, live, native, params
@@ -67,15 +68,33 @@ def run(options: Any) -> list[str]:
     if session.has_command_left():
         live.say(f"the command goes on as process {outcome.pid}")
     report = asked.report(outcome)
-    if options.out:
-        written.write(report, options.format, options.out)
-    if options.html:
-        _write_page(asked, report, options.html)
+    problem = _write_files(asked, report, options)
     if options.json:
         answer(_json_line(report.document()))
     else:
         answer("\n" + report.text(has_color(options)))
+    if problem:
+        raise problem
     return list(report.partial)
+
+
+def _write_files(
+    asked: _Asked, report: TraceReport, options: Any
+) -> Error | None:
+    """Write what was asked for. Returns why that failed: nobody can measure
+    again what has happened, so the answer is printed first."""
+    problem = None
+    for path, write in (
+        (options.out, partial(written.write, report, options.format)),
+        (options.html, partial(_write_page, asked, report)),
+    ):
+        try:
+            if path:
+                write(path)
+        except (OSError, native.load().Error) as error:
+            report.forget(path)
+            problem = Error(f"goref: {error}")
+    return problem
 
 
 def _json_line(document: Any) -> str:

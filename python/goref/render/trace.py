@@ -184,6 +184,11 @@ class TraceReport(Report):
         """Stripped programs do not tell how much a sample stands for."""
         return self.mode == "go" and not self.sample_rate_bytes
 
+    def forget(self, path: str) -> None:
+        """A file could not be written."""
+        self.out = None if self.out == path else self.out
+        self.html = None if self.html == path else self.html
+
     @property
     def dropped(self) -> int:
         return sum(lost.count for lost in self.losses)
@@ -256,6 +261,7 @@ class TraceReport(Report):
     def _one(self, stack: TracedStack, whole: int) -> list[str]:
         what = [stack.class_text or stack.class_name or ""]
         what += [stack.type] if stack.type else []
+        what += [f"allocated by {stack.site}"] if stack.site else []
         what += [f"held by {stack.holder}"] if stack.holder else []
         what += age_words(stack)
         head = (

@@ -11,7 +11,9 @@ _UNFINISHED = 1  # a flag of the helper: the start of the stack was not reached
 
 # (function, file, line, is_inlined) of each call at a code address, innermost
 # first; none: it is not Go code.
-Namer = Callable[[Sequence[int]], Sequence[Sequence[tuple[str, str, int, bool]]]]
+Namer = Callable[
+    [Sequence[int]], Sequence[Sequence[tuple[str, str | None, int, bool]]]
+]
 
 
 class Frame(NamedTuple):
@@ -96,10 +98,12 @@ class Stacks:
 
 
 def _frames(
-    place: Place, calls: Iterable[tuple[str, str, int, bool]]
+    place: Place, calls: Iterable[tuple[str, str | None, int, bool]]
 ) -> tuple[Frame, ...]:
     """The calls at an address: those of Go, else that of C."""
-    found = tuple(Frame(function, file, line) for function, file, line, _ in calls)
+    found = tuple(
+        Frame(function, file or "", line) for function, file, line, _ in calls
+    )
     return found or (_c_frame(place),)
 
 

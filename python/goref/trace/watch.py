@@ -81,7 +81,9 @@ class Watch:
         self, end_s: Callable[[int], float], seconds: float
     ) -> Iterator[Interval]:
         """Each interval as it ends. end_s: the end of interval N."""
-        self._flush("tick 0") if self.from_empty else None
+        if self.from_empty:
+            # Its first pages are growth, too: they need their events.
+            self._flush("tick 0")
         before = self.gathered.tick()
         if self.from_empty:
             before = before._replace(classes=(), total_bytes=0, rss_bytes=0)
@@ -89,13 +91,15 @@ class Watch:
         self.rss = before.rss_bytes
         self.begin = time.monotonic()
         last_s, number = 0.0, 1
-        while last_s < seconds and not self.ended:
+        while True:
             self._wait(end_s(number), seconds)
             self._flush(f"tick {number}")
             now_s = time.monotonic() - self.begin
             tick = self._tick(before)
             yield self._interval(number, (last_s, now_s), (before, tick))
             before, last_s = tick, end_s(number) if not self.ended else now_s
+            if last_s >= seconds or self.ended:
+                return
             number += 1
 
     def _tick(self, before: GrowthTick) -> GrowthTick:
