@@ -29,7 +29,7 @@ enum {
 	STATUS_USAGE = 2,
 	POLL_MS = 20,
 	ROUND_EVENTS = 2048, // between two looks at the input
-	HELD_ROUNDS = 100,   // in which a new program has to be described
+	HELD_ROUNDS = 500,   // in which a new program has to be described
 };
 
 /** The whole program. */
