@@ -313,7 +313,8 @@ static bool open_file(const struct gr_code_maps *modules,
 			return true;
 		break;
 	}
-	snprintf(path, sizeof(path), "/proc/%d/root/%s", modules->pid,
+	// The path of a file that is mapped begins with a slash.
+	snprintf(path, sizeof(path), "/proc/%d/root%s", modules->pid,
 		 file->path);
 	if (open_checked(file, path, false, ret))
 		return true;
