@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/snapshot/room.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <inttypes.h>
 
@@ -24,24 +23,6 @@ static uint64_t status_bytes(pid_t pid, const char *key)
 	if (!gr_task_status(pid, pid, key, text, sizeof(text)))
 		return 0;
 	return strtoull(text, NULL, 10) << 10;
-}
-
-/* Return the number after @p key at the start of a line, or UINT64_MAX. */
-static uint64_t number_after(const char *path, const char *key)
-{
-	size_t key_bytes = strlen(key);
-	char line[512];
-
-	_cleanup_fclose_ FILE *file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (strncmp(line, key, key_bytes))
-			continue;
-		const char *value = line + key_bytes;
-		value += strspn(value, " \t:");
-		if (isdigit((unsigned char)*value))
-			return strtoull(value, NULL, 10);
-	}
-	return UINT64_MAX;
 }
 
 // ------------------------------------------------------------ control groups
@@ -67,7 +48,7 @@ static uint64_t group_number(const char *group, const char *file,
 	char path[4096 + 64];
 
 	snprintf(path, sizeof(path), "%s/%s", group, file);
-	return number_after(path, key);
+	return gr_number_after(path, key);
 }
 
 /* Return the smallest free amount of this group and all groups above it. */
@@ -147,7 +128,7 @@ static struct gr_error *check_memory(pid_t pid)
 	// (copy.c).
 	uint64_t need = min_bytes + status_bytes(pid, "VmPTE") +
 			status_bytes(pid, "RssAnon") / 4;
-	uint64_t kb = number_after("/proc/meminfo", "MemAvailable");
+	uint64_t kb = gr_number_after("/proc/meminfo", "MemAvailable");
 	uint64_t room = cgroup_room(pid, "memory", memory_files);
 	const char *where = "its control group";
 
@@ -191,7 +172,7 @@ static uint64_t user_room(pid_t pid)
 	char path[64], uid[128];
 
 	snprintf(path, sizeof(path), "/proc/%d/limits", pid);
-	uint64_t limit = number_after(path, "Max processes");
+	uint64_t limit = gr_number_after(path, "Max processes");
 	if (limit == UINT64_MAX ||
 	    !gr_task_status(pid, pid, "Uid", uid, sizeof(uid)) ||
 	    atoi(uid) == 0)

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
 
 #include <bpf/bpf.h>
@@ -23,7 +22,7 @@ enum {
 	TEXTS = 8,
 	RING_BYTES = 64 << 20,
 	RING_LEAST_BYTES = 1 << 20,
-	RING_SHARE = 32, // of the free memory
+	RING_SHARE = 32, // of the memory that can be had
 	BANK_MS = 10000, // of the budget
 	FAULT_NS = 550,	 // of a tracepoint beside its program
 	FAULT_LEAST_NS = 50,
@@ -106,11 +105,9 @@ static void set_rows(struct gr_probes *p, enum gr_trace_mode mode)
 static uint64_t ring_bytes(void)
 {
 	uint64_t bytes = RING_BYTES;
-	struct sysinfo info;
+	uint64_t kb = gr_number_after("/proc/meminfo", "MemAvailable");
+	uint64_t most = kb == UINT64_MAX ? 0 : (kb << 10) / RING_SHARE;
 
-	if (sysinfo(&info))
-		return RING_LEAST_BYTES;
-	uint64_t most = (uint64_t)info.freeram * info.mem_unit / RING_SHARE;
 	while (bytes > RING_LEAST_BYTES && bytes > most)
 		bytes /= 2;
 	return bytes;

@@ -56,6 +56,23 @@ bool gr_task_status(pid_t pid, pid_t tid, const char *key, char *buf,
 	return false;
 }
 
+uint64_t gr_number_after(const char *path, const char *key)
+{
+	size_t key_bytes = strlen(key);
+	char line[512];
+
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (strncmp(line, key, key_bytes))
+			continue;
+		const char *value = line + key_bytes;
+		value += strspn(value, " \t:");
+		if (isdigit((unsigned char)*value))
+			return strtoull(value, NULL, 10);
+	}
+	return UINT64_MAX;
+}
+
 /* Read a short file of a task; return false if it is not there or empty. */
 static bool read_file(pid_t pid, pid_t tid, const char *which, char *buf,
 		      size_t bytes)

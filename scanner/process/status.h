@@ -39,6 +39,12 @@ size_t gr_tasks_count(pid_t pid);
 bool gr_task_status(pid_t pid, pid_t tid, const char *key, char *buf,
 		    size_t bytes);
 
+/**
+ * Read the number after @p key at the start of a line of a file, such as
+ * /proc/meminfo. UINT64_MAX if there is none, or the file cannot be read.
+ */
+uint64_t gr_number_after(const char *path, const char *key);
+
 /** The letter of a task's state, as in /proc/PID/task/TID/stat: 'D' waits in
  * the kernel and cannot be disturbed, 'Z' has ended. 'X' if it is gone. */
 char gr_task_state(pid_t pid, pid_t tid);
