@@ -200,6 +200,11 @@ struct gr_error *gr_drain_add_module(struct gr_drain *d,
 	return gr_unwinder_add_go_module(d->unwinder, module);
 }
 
+void gr_drain_forget_maps(struct gr_drain *d)
+{
+	gr_unwinder_forget_maps(d->unwinder);
+}
+
 struct gr_drain_news gr_drain_news(struct gr_drain *d)
 {
 	struct gr_drain_news news = d->news;

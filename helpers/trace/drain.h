@@ -27,6 +27,9 @@ struct gr_error *
 gr_drain_add_module(struct gr_drain *drain,
 		    const struct gr_go_module *module) GR_MUST_CHECK;
 
+/** Mappings may have changed without an event. */
+void gr_drain_forget_maps(struct gr_drain *drain);
+
 /** Counts since the last call. */
 struct gr_drain_news {
 	uint64_t table_full; /**< stacks that had no room */

@@ -146,6 +146,9 @@ static void tell_tick(struct trace *t)
 	tell_lost(t, "missed", now.missed - old->missed);
 	tell_lost(t, "no_stack",
 		  now.no_stack - old->no_stack + t->found.no_stack);
+	if (now.off_ns > old->off_ns)
+		gr_reply_line(&t->output, "off %" PRIu64,
+			      (now.off_ns - old->off_ns) / 1000000);
 	uint64_t used = cpu_ns();
 	gr_reply_line(&t->output, "cost %" PRIu64 " %" PRIu64 " %" PRIu64,
 		      now.events - old->events, now.ns - old->ns,
@@ -296,6 +299,8 @@ static struct gr_error *run(struct trace *t)
 		if (poll(fds, 2, is_idle ? wait_ms : 0) < 0 && errno != EINTR)
 			return gr_error_format(GR_ERROR_IO, "poll: %s",
 					       strerror(errno));
+		if (t->probes && gr_probes_keep_budget(t->probes))
+			gr_drain_forget_maps(t->drain);
 		if (t->probes && !is_held(t))
 			is_idle = drain_some(t);
 		if (fds[1].revents) {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -19,18 +20,23 @@
 enum {
 	PROGRAMS = 7,
 	SAMPLE_ROW = 5,
+	EXEC_ROW = 6,
 	TEXTS = 8,
 	RING_BYTES = 64 << 20,
 	RING_LEAST_BYTES = 1 << 20,
 	RING_SHARE = 32, // of the memory that can be had
 	BANK_MS = 10000, // of the budget
-	FAULT_NS = 550,	 // of a tracepoint beside its program
+	DEBT_MS = 1000,
+	FAULT_NS = 550, // of a tracepoint beside its program
 	FAULT_LEAST_NS = 50,
 	FAULT_MOST_NS = 2000,
 	CALIBRATION_RUNS = 5,
 	CALIBRATION_FAULTS = 500,
 	TRAP_NS = 500, // of a probe in the code of the process
 };
+
+static const uint64_t SECOND_NS = 1000000000;
+static const uint64_t MOST_OFF_NS = 60 * SECOND_NS;
 
 /** How much a program matters. */
 enum need {
@@ -61,7 +67,10 @@ struct gr_probes {
 	struct gr_sampler_place place;
 	gr_probes_take *take;
 	void *ctx;
-	bool is_calibrating; // its events are nobody's
+	bool is_calibrating;		    // its events are nobody's
+	uint64_t off_ns;		    // in all, before
+	uint64_t off_since_ns, on_again_ns; // 0: the probes are there
+	bool has_ended;
 	uint64_t fault_ns;
 };
 
@@ -207,6 +216,7 @@ void gr_probes_set_budget(struct gr_event_config *c,
 {
 	c->budget_ppm = req->budget_ppm;
 	c->bank_ns = req->budget_ppm * BANK_MS;
+	c->debt_ns = req->budget_ppm * DEBT_MS;
 }
 
 void gr_probes_configure(struct gr_probes *p, const struct gr_request *req)
@@ -240,28 +250,33 @@ static struct gr_error *attach_sample(struct gr_probes *p)
 	if (fd < 0)
 		return gr_rights_error("a probe in the process's code", -fd);
 	p->sample_fd = fd;
-	add_text(p, p->rows[SAMPLE_ROW].what);
 	return NULL;
 }
 
+/** Attach what is not there yet. */
 static struct gr_error *attach(struct gr_probes *p)
 {
-	if (p->rows[SAMPLE_ROW].need != NEED_NOT) {
+	if (p->rows[SAMPLE_ROW].need != NEED_NOT && p->sample_fd < 0) {
 		struct gr_error *err = attach_sample(p);
 		if (err)
 			return err;
 	}
 	for (size_t i = 0; i < PROGRAMS; i++) {
 		const struct row *row = &p->rows[i];
-		if (row->need == NEED_NOT || i == SAMPLE_ROW)
+		if (row->need == NEED_NOT || i == SAMPLE_ROW || *row->link)
 			continue;
 		*row->link = bpf_program__attach(row->program);
 		if (!*row->link && row->need == NEED_MUST)
 			return gr_rights_error(row->what, errno);
-		if (*row->link)
-			add_text(p, row->what);
 	}
 	return NULL;
+}
+
+static void add_texts(struct gr_probes *p)
+{
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (*p->rows[i].link || (i == SAMPLE_ROW && p->sample_fd >= 0))
+			add_text(p, p->rows[i].what);
 }
 
 /* The least processor time of a few runs of a child. */
@@ -315,6 +330,8 @@ struct gr_error *gr_probes_start(struct gr_probes *p)
 	uint64_t plain_ns = c ? least_run(c) : 0;
 	struct gr_error *err = attach(p);
 
+	if (!err)
+		add_texts(p);
 	if (!err && plain_ns)
 		calibrate(p, c, plain_ns);
 	gr_calibration_destroy(c);
@@ -326,28 +343,93 @@ const char *gr_probes_text(const struct gr_probes *p, size_t i)
 	return i < p->ntexts ? p->texts[i] : NULL;
 }
 
-void gr_probes_detach(struct gr_probes *p)
+static void detach_row(struct gr_probes *p, size_t i)
+{
+	if (!p->rows[i].link)
+		return;
+	bpf_link__destroy(*p->rows[i].link);
+	*p->rows[i].link = NULL;
+}
+
+static void detach_sample(struct gr_probes *p)
 {
 	if (p->sample_fd >= 0)
 		close(p->sample_fd);
 	p->sample_fd = -1;
-	for (size_t i = 0; i < PROGRAMS; i++) {
-		if (!p->rows[i].link)
-			continue;
-		bpf_link__destroy(*p->rows[i].link);
-		*p->rows[i].link = NULL;
-	}
+}
+
+void gr_probes_detach(struct gr_probes *p)
+{
+	detach_sample(p);
+	for (size_t i = 0; i < PROGRAMS; i++)
+		detach_row(p, i);
+	p->has_ended = true;
 }
 
 void gr_probes_destroy(struct gr_probes *p)
 {
 	if (!p)
 		return;
-	if (p->sample_fd >= 0)
-		close(p->sample_fd);
+	detach_sample(p);
 	ring_buffer__free(p->ring);
 	gr_trace__destroy(p->skel);
 	free(p);
+}
+
+// ----------------------------------------------------------------- the budget
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+/** How long it takes until the account is even; 0: there is no large debt. */
+static uint64_t time_of_debt(const struct gr_event_config *c,
+			     int64_t account_ns)
+{
+	if (!c->budget_ppm || account_ns >= -(int64_t)c->debt_ns)
+		return 0;
+	double wait_ns = (double)-account_ns / (double)c->budget_ppm * 1e6;
+	return wait_ns > MOST_OFF_NS ? MOST_OFF_NS : (uint64_t)wait_ns;
+}
+
+/** The start of another program is rare, and has to be seen. */
+static void take_away(struct gr_probes *p, uint64_t now, uint64_t wait_ns)
+{
+	detach_sample(p);
+	for (size_t i = 0; i < PROGRAMS; i++)
+		if (i != EXEC_ROW)
+			detach_row(p, i);
+	p->off_since_ns = now;
+	p->on_again_ns = now + wait_ns;
+}
+
+bool gr_probes_keep_budget(struct gr_probes *p)
+{
+	uint64_t now = now_ns();
+
+	if (p->has_ended)
+		return false;
+	if (!p->off_since_ns) {
+		uint64_t wait_ns = time_of_debt(&p->skel->bss->config,
+						p->skel->bss->account_ns);
+		if (wait_ns)
+			take_away(p, now, wait_ns);
+		return false;
+	}
+	if (now < p->on_again_ns)
+		return false;
+	struct gr_error *err = attach(p);
+	if (err) { // it is tried again
+		gr_error_destroy(err);
+		return false;
+	}
+	p->off_ns += now - p->off_since_ns;
+	p->off_since_ns = 0;
+	return true;
 }
 
 // -------------------------------------------------------------------- reading
@@ -397,5 +479,8 @@ struct gr_probe_sums gr_probes_sums(const struct gr_probes *p)
 		if (p->rows[i].need != NEED_NOT)
 			runs += gr_probes_missed_runs(p->rows[i].program);
 	sums.missed += runs > own ? runs - own : 0;
+	sums.off_ns = p->off_ns;
+	if (p->off_since_ns)
+		sums.off_ns += now_ns() - p->off_since_ns;
 	return sums;
 }

@@ -14,6 +14,7 @@
 struct gr_probe_sums {
 	uint64_t events, ns;
 	uint64_t ring_full, over_budget, no_stack, missed;
+	uint64_t off_ns; /**< in which the budget did not permit probes */
 };
 
 struct gr_probes;
@@ -49,6 +50,13 @@ const char *gr_probes_text(const struct gr_probes *probes, size_t i);
 /** Write what the request says, also while the programs run. */
 void gr_probes_configure(struct gr_probes *probes,
 			 const struct gr_request *req);
+
+/**
+ * Take the probes away while the budget is overdrawn: an event costs something
+ * even if it is not recorded. This has to be called often. Return whether they
+ * were put back just now, so that changes in between were not seen.
+ */
+bool gr_probes_keep_budget(struct gr_probes *probes);
 
 /** Hand all events of the ring to @c take, until it refuses. */
 void gr_probes_read(struct gr_probes *probes);

@@ -10,6 +10,9 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+/* The advice of madvise(2) by which the pages of a range go at once. */
+enum { ADVICE_DONTNEED = 4, ADVICE_REMOVE = 9, ADVICE_DONTNEED_LOCKED = 24 };
+
 enum {
 	MEASURE_EACH = 64, /* of the cheap events */
 	FULL_EACH = 16,	   /* of the events in debt */
@@ -214,8 +217,9 @@ INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s)
 }
 
 /*
- * One event, as complete as the budget permits. Who is in debt by all that may be
- * banked is not heard; until then, one event in some still has its stack.
+ * One event, as complete as the budget permits. In debt, one event in some still
+ * has its stack. Where the debt is too large, none is recorded, and the reader
+ * takes the probes away for a while.
  */
 NOINLINE void put_event(struct moment *m)
 {
@@ -229,9 +233,9 @@ NOINLINE void put_event(struct moment *m)
 	m->began_ns = bpf_ktime_get_ns();
 	if (is_limited)
 		refill(m->began_ns);
-	if (is_limited && account_ns < -(__s64)config.bank_ns) {
+	if (is_limited && account_ns < -(__s64)config.debt_ns) {
 		m->counts->over_budget++;
-		m->counts->ns += m->probe_ns; // but no debt: nothing helps
+		charge(m, m->probe_ns);
 		return;
 	}
 	if (is_repeat(m, e, s)) {
@@ -375,8 +379,19 @@ INLINE void put_break(struct moment *m, struct mm_struct *mm)
 		put_range(m, GR_EVENT_GIVEN_BACK, then, now);
 }
 
-/* A call has the lock of the process's mappings, and is about to change them.
- * Nothing else can be known here: mmap and mremap may yet choose a place. */
+/* Does the thread give the pages of a range back, with madvise? */
+INLINE bool is_discarding(const struct moment *m)
+{
+	__u64 advice = m->regs->dx;
+
+	return m->regs->orig_ax == __NR_madvise &&
+	       (advice == ADVICE_DONTNEED || advice == ADVICE_REMOVE ||
+		advice == ADVICE_DONTNEED_LOCKED);
+}
+
+/* A call has the lock of the process's mappings, and is about to change them, or
+ * its pages. Nothing else can be known here: mmap and mremap may yet choose a
+ * place. Since Linux 6.16, madvise mostly locks the one mapping instead. */
 SEC("raw_tp/mmap_lock_acquire_returned")
 int lock_acquired(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -390,7 +405,8 @@ int lock_acquired(struct bpf_raw_tracepoint_args *ctx)
 	if (s && is_write)
 		s->last_unmapped = 0;
 	__u64 end = m.regs->di + up_to_page(m.regs->si);
-	if (is_write && m.regs->orig_ax == __NR_munmap)
+	if ((is_write && m.regs->orig_ax == __NR_munmap) ||
+	    (!is_write && is_discarding(&m)))
 		put_range(&m, GR_EVENT_GIVEN_BACK, m.regs->di, end);
 	else if (is_write && m.regs->orig_ax == __NR_brk)
 		put_break(&m, mm);

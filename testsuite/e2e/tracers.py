@@ -87,7 +87,10 @@ int main(int argc, char **argv)
 			in_threads(p, n);
 		else if (what == 'u')
 			munmap(p, n * PAGE);
-		else if (what == 'x')
+		else if (what == 'd') {
+			mprotect(p, PAGE, PROT_READ);
+			madvise(p, n * PAGE, MADV_DONTNEED);
+		} else if (what == 'x')
 			p = mremap(p, n * PAGE, 2 * n * PAGE, MREMAP_MAYMOVE);
 		else if (what == 'r') {
 			int fd = open("/dev/zero", O_RDONLY);
@@ -132,6 +135,10 @@ class Answer:
 
     def of(self, flag):
         return {(e.address, e.bytes) for e in self.events if e.flags & flag}
+
+    def was_off(self):
+        """Had the helper taken its probes away?"""
+        return any(line.startswith("off ") for line in self.lines)
 
     def lost(self):
         words = [line.split() for line in self.lines]

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 _PPM = 10_000  # parts per million of a percent
 _BANK_S = 10.0  # whose budget the helper has at the start (probes.c: BANK_MS)
+# For caches that the process has to fill again, which the programs cannot
+# measure.
+_RESERVE = 0.2
 
 
 def budget_ppm(plan: Plan) -> int:
@@ -22,7 +25,7 @@ def budget_ppm(plan: Plan) -> int:
     share = 1.0
     if not math.isinf(plan.seconds):
         share = plan.seconds / (plan.seconds + _BANK_S)
-    return max(round(plan.overhead * _PPM * share), 1)
+    return max(round(plan.overhead * (1 - _RESERVE) * _PPM * share), 1)
 
 
 def setup(plan: Plan, facts: TraceFacts | None) -> list[str]:
