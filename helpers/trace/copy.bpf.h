@@ -101,6 +101,21 @@ INLINE __u64 word_at(const __u8 *data, __u32 offset)
 	return *(__u64 *)&data[offset & (GR_EVENT_PART - 8)];
 }
 
+/* Read the struct at @p from, as far as we look at it. Its end may be in a page
+ * that nobody has written to yet, where it is zero. */
+INLINE bool read_part(struct moment *m, __u8 *to, __u64 from)
+{
+	__u64 here = PAGE - (from & (PAGE - 1));
+
+	if (here >= GR_EVENT_PART)
+		return read_user(m, to, GR_EVENT_PART, from);
+	here &= GR_EVENT_PART - 1;
+	if (!read_user(m, to, here, from))
+		return false;
+	read_user(m, to + here, GR_EVENT_PART - here, from + here);
+	return true;
+}
+
 /* Fill the goroutine's part: where it goes on if the thread is on g0. */
 INLINE void add_goroutine(struct moment *m, struct gr_event *e,
 			  struct ends *ends)
@@ -113,8 +128,8 @@ INLINE void add_goroutine(struct moment *m, struct gr_event *e,
 		read_user(m, &g, sizeof(g), task->thread.fsbase + config.tls_g);
 	else if (m->flags & GR_EVENT_SAMPLE)
 		g = e->regs[14];
-	if (!g || !config.has_offsets || !read_user(m, e->g, sizeof(e->g), g) ||
-	    !read_user(m, e->m, sizeof(e->m), word_at(e->g, o->g_m)))
+	if (!g || !config.has_offsets || !read_part(m, e->g, g) ||
+	    !read_part(m, e->m, word_at(e->g, o->g_m)))
 		return;
 	__u64 end = word_at(e->g, o->g_stack_hi), ours = word_at(e->g, o->g_m);
 	// Where Go has no C, fs_base leads into the m. Otherwise, g0 runs on a
@@ -125,7 +140,7 @@ INLINE void add_goroutine(struct moment *m, struct gr_event *e,
 		ends->thread = end;
 	__u64 curg = word_at(e->m, o->m_curg);
 	bool is_other = curg && curg != g;
-	if (is_other && !read_user(m, e->g, sizeof(e->g), curg))
+	if (is_other && !read_part(m, e->g, curg))
 		return;
 	if (is_other && g == word_at(e->m, o->m_g0)) {
 		e->resume_pc = word_at(e->g, o->g_sched_pc);

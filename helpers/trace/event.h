@@ -59,7 +59,8 @@ struct gr_event {
 	__u8 data[GR_EVENT_CHUNKS * GR_EVENT_CHUNK_MAX + GR_EVENT_PAGE];
 	/** For the programs alone; the ring has what is before it. */
 	__u8 g[GR_EVENT_PART], m[GR_EVENT_PART];
-	__u64 next, sched_at; /**< of curg.sched.sp */
+	__u8 unused_part[GR_EVENT_PART]; /* the verifier sees m end here */
+	__u64 next, sched_at;		 /**< of curg.sched.sp */
 	__u32 done;
 };
 
@@ -112,6 +113,23 @@ static inline __s64 gr_budget_growth(const struct gr_event_config *config,
 		passed_ns = 10 * second;
 	__s64 more = (__s64)(passed_ns * config->budget_ppm / 1000000);
 	return more < most ? more : most;
+}
+
+/**
+ * May an event have a stack? In debt, chance decides: the larger the debt, the
+ * rarer is a stack. So those that have one are a fair sample, and neither the
+ * first faults of each burst nor each second one.
+ *
+ * @param random 16 random bits.
+ */
+static inline int gr_budget_permits_stack(const struct gr_event_config *config,
+					  __s64 account_ns, __u32 random)
+{
+	if (!config->budget_ppm || account_ns >= 0)
+		return 1;
+	__u64 debt_ns = -(__u64)account_ns;
+	return debt_ns < config->debt_ns &&
+	       random * config->debt_ns >= debt_ns << 16;
 }
 
 #endif /* GR_TRACE_EVENT_H */

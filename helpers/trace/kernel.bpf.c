@@ -178,7 +178,8 @@ INLINE bool may_go_on(struct gr_kernel_counts *c, __u64 now)
 	if (!config.budget_ppm)
 		return true;
 	refill(now);
-	if (account_ns >= 0)
+	if (gr_budget_permits_stack(&config, account_ns,
+				    bpf_get_prandom_u32() & 0xffff))
 		return true;
 	c->over_budget++;
 	return false;

@@ -15,7 +15,6 @@ enum { ADVICE_DONTNEED = 4, ADVICE_REMOVE = 9, ADVICE_DONTNEED_LOCKED = 24 };
 
 enum {
 	MEASURE_EACH = 64, /* of the cheap events */
-	FULL_EACH = 16,	   /* of the events in debt */
 	REMAP_FIXED = 2,   /* MREMAP_FIXED */
 };
 
@@ -65,8 +64,7 @@ INLINE void charge(struct moment *m, __u64 ns)
 /* One cheap event in many is measured; all are charged the mean. */
 INLINE void charge_cheap(struct moment *m)
 {
-	// Not those of which each has its stack: see FULL_EACH.
-	if (m->counts->events % MEASURE_EACH == 1) {
+	if (m->counts->events % MEASURE_EACH == 0) {
 		__u64 took = bpf_ktime_get_ns() - m->began_ns + m->probe_ns;
 		if (took < 100000)
 			cheap_ns = (cheap_ns * 7 + took) / 8;
@@ -217,9 +215,8 @@ INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s)
 }
 
 /*
- * One event, as complete as the budget permits. In debt, one event in some still
- * has its stack. Where the debt is too large, none is recorded, and the reader
- * takes the probes away for a while.
+ * One event, as complete as the budget permits. Where the debt is too large, none
+ * is recorded, and the reader takes the probes away for a while.
  */
 NOINLINE void put_event(struct moment *m)
 {
@@ -245,7 +242,8 @@ NOINLINE void put_event(struct moment *m)
 		return;
 	}
 	if (is_ring_filling() ||
-	    (is_limited && account_ns < 0 && m->counts->events % FULL_EACH)) {
+	    !gr_budget_permits_stack(&config, account_ns,
+				     bpf_get_prandom_u32() & 0xffff)) {
 		m->flags |= GR_EVENT_NO_STACK;
 		put_head(m, GR_EVENT_BRIEF, 0);
 		return;

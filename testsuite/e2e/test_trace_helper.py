@@ -150,6 +150,22 @@ def test_samples_of_all_threads(toucher, traced):
         assert tracer.stacks[sample.stack][0] == "sampled"
 
 
+def test_structs_before_an_untouched_page(toucher, traced):
+    """The helper looks at more of a struct than there is in memory."""
+    offsets = ["g_m 0", "g_goid 8", "m_g0 0", "m_curg 8"] + [
+        f"g_{name} 16"
+        for name in ("stack_lo", "stack_hi", "sched_sp", "sched_pc",
+                     "sched_bp", "labels")
+    ]  # fmt: skip
+    tracer = traced(
+        f"sample_probe {toucher.sampled:#x} 5 4",
+        *(f"offset {offset}" for offset in offsets),
+        mode="go",
+    )
+    toucher.do("g", 4711)
+    assert [s.goid for s in tracer.tick().samples] == [4711]
+
+
 def test_the_cost_is_told(toucher, traced):
     tracer = traced("budget 0")
     toucher.do("t", N)

@@ -95,7 +95,8 @@ def test_mappings_that_come_and_go():
     nothing: events that had no room are counted."""
     skip_unless_traced()
     with Mapping(Variant("go1.24", "cgo")) as program:
-        words = "--every", "0.5", "--for", "10m", "--look", "none"
+        words = ("--every", "0.5", "--for", "10m", "--look", "none",
+                 "--max-overhead", "100")  # fmt: skip
         with Trace(program.pid, *words) as trace:
             trace.interval()
             program.take("memory", 64 * MIB, 16 * MIB)

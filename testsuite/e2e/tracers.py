@@ -53,6 +53,21 @@ static void touch(char *p, size_t pages)
 	for (size_t i = 0; i < pages; i++)
 		p[i * PAGE] = 1;
 }
+/* A struct g with one of m, each at the end of a page before one that nobody
+ * has touched. The register of g has its address as a sample is taken. */
+static uint64_t *at_end(void)
+{
+	return (uint64_t *)((char *)map(NULL, 2 * PAGE) + PAGE - 64);
+}
+static void sample_with_g(uint64_t goid)
+{
+	uint64_t *g = at_end(), *m = at_end();
+	g[0] = (uintptr_t)m;
+	g[1] = goid;
+	m[0] = m[1] = (uintptr_t)g;
+	__asm__ volatile("mov %0, %%r14\n\tcall sampled"
+			 : : "r"(g) : "r14", "rdi", "rsi", "memory");
+}
 static size_t each;
 static void *touch_some(void *p)
 {
@@ -85,6 +100,8 @@ int main(int argc, char **argv)
 			memset(p, 1, n * PAGE);
 		else if (what == 'p')
 			in_threads(p, n);
+		else if (what == 'g')
+			sample_with_g(n);
 		else if (what == 'u')
 			munmap(p, n * PAGE);
 		else if (what == 'd') {

@@ -180,4 +180,31 @@ TEST(no_more_is_banked)
 	assert_int_equal(gr_budget_growth(&config, 0, UINT64_MAX), 10000000);
 }
 
+/** How many of all 16-bit numbers permit a stack. */
+static unsigned permitted(const struct gr_event_config *config, int64_t account)
+{
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < 1 << 16; i++)
+		found += (unsigned)gr_budget_permits_stack(config, account, i);
+	return found;
+}
+
+TEST(a_debt_makes_stacks_rare)
+{
+	const struct gr_event_config config = { .budget_ppm = 10000,
+						.debt_ns = 10000000 };
+	const struct gr_event_config largest = { .budget_ppm = 1000000,
+						 .debt_ns = 1000000000 };
+	const struct gr_event_config unlimited = { 0 };
+
+	assert_int_equal(permitted(&config, 0), 65536);
+	assert_int_equal(permitted(&config, -2500000), 49152);
+	assert_int_equal(permitted(&config, -7500000), 16384);
+	assert_int_equal(permitted(&config, -10000000), 0);
+	assert_int_equal(permitted(&config, INT64_MIN), 0);
+	assert_int_equal(permitted(&largest, -500000000), 32768);
+	assert_int_equal(permitted(&unlimited, -1), 65536);
+}
+
 GR_SUITE("lines and budget of goref-trace")
