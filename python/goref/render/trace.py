@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import kernel_memory
+from . import kernel_memory, recursion
 from .report import Report, partial_lines
 from .style import styled, title
 from .table import table, wrapped
@@ -242,23 +242,25 @@ class TraceReport(Report):
         return "new pages that are still there, by the stack that touched them"
 
     def _stack_lines(self) -> list[str]:
-        shown = self.stacks[: _TOP if self.top is None else self.top or None]
+        merged = recursion.merged(self.stacks)
+        shown = merged[: _TOP if self.top is None else self.top or None]
         if not shown:
             return ["", f"{self._heading()}: none"]
         whole = sum(stack.bytes for stack in self.stacks)
         lines = ["", title(f"{self._heading()}:")]
-        for stack in shown:
-            lines += self._one(stack, whole)
-        left = len(self.stacks) - len(shown)
+        for row in shown:
+            lines += self._one(row, whole)
+        left = len(merged) - len(shown)
         if left > 0:
-            rest = sum(stack.bytes for stack in self.stacks[len(shown) :])
+            rest = sum(row.stack.bytes for row in merged[len(shown) :])
             lines.append(
                 f"  and {counted(left, 'more row')} with {human_bytes(rest)} "
                 "(--top)"
             )
         return lines
 
-    def _one(self, stack: TracedStack, whole: int) -> list[str]:
+    def _one(self, row: recursion.MergedStack, whole: int) -> list[str]:
+        stack = row.stack
         what = [stack.class_text or stack.class_name or ""]
         what += [stack.type] if stack.type else []
         what += [f"allocated by {stack.site}"] if stack.site else []
@@ -268,7 +270,7 @@ class TraceReport(Report):
             f"  {human_bytes(stack.bytes):>10} "
             f"{percent(stack.bytes, whole):>7}  {', '.join(filter(None, what))}"
         )
-        return [*wrapped(head), *call_lines(stack)]
+        return [*wrapped(head), *call_lines(row)]
 
     def _untouched_lines(self) -> list[str]:
         """Memory that costs nothing yet, if there is much of it."""
@@ -279,9 +281,10 @@ class TraceReport(Report):
         if rows and whole >= worth:
             head = "mapped meanwhile and not touched, by the stack that mapped"
             lines += ["", title(f"{head} it: {human_bytes(whole)}")]
-            for row in rows[:_TOP_UNTOUCHED]:
+            shown = recursion.merged(rows)[:_TOP_UNTOUCHED]
+            for row in shown:
                 lines += self._one(row, whole)
-            rest = whole - sum(row.bytes for row in rows[:_TOP_UNTOUCHED])
+            rest = whole - sum(row.stack.bytes for row in shown)
             rest += self.untouched_left_out_bytes
             lines += [f"  and {human_bytes(rest)} more"] if rest else []
         if (self.go_untouched_bytes or 0) > worth:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from .recursion import MergedStack, Repeated
 from .units import counted
 
 if TYPE_CHECKING:
@@ -100,10 +101,13 @@ def age_words(stack: TracedStack) -> list[str]:
     ]
 
 
-def call_lines(stack: TracedStack) -> list[str]:
-    if not stack.frames:
+def call_lines(row: MergedStack) -> list[str]:
+    """The calls of a row, those that repeat only once, and what is known of
+    the stack beside them."""
+    stack = row.stack
+    if not row.calls:
         return [f"      {_UNSEEN}"]
-    lines = _frame_lines(stack.frames)
+    lines = _frame_lines(row.calls)
     if not stack.is_finished:
         lines.append("      (the rest of the stack could not be read)")
     if stack.labels:
@@ -112,34 +116,53 @@ def call_lines(stack: TracedStack) -> list[str]:
     return lines
 
 
-def _frame_lines(frames: Sequence[TracedFrame]) -> list[str]:
+def _frame_lines(calls: Sequence[Repeated]) -> list[str]:
     """The first calls, and the program's own first one of Go, however far out
     it is."""
-    first = _first_shown(frames)
-    at = next((i for i, f in enumerate(frames) if _is_own(f)), first)
+    first = _first_shown(calls)
+    at = next((i for i, call in enumerate(calls) if _is_own(call)), first)
     end = first + _CALLS
-    lines = [f"      {frame_text(f)}" for f in frames[first:end]]
+    lines = [text for call in calls[first:end] for text in _texts(call)]
     if at >= end:
-        between = at - end
+        between = _count(calls[end:at])
         if between:
-            lines.append(f"      {counted(between, 'call')} of C and cgo")
-        lines.append(f"      {frame_text(frames[at])}")
+            lines.append(f"      {between} of C and cgo")
+        lines += _texts(calls[at])
         end = at + 1
-    if end < len(frames):
-        lines.append(f"      and {counted(len(frames) - end, 'more call')}")
-    return lines
+    left = _count(calls[end:], "more call")
+    return [*lines, *([f"      and {left}"] if left else [])]
 
 
-def _is_own(frame: TracedFrame) -> bool:
+def _texts(call: Repeated) -> list[str]:
+    """A line for each call of a cycle."""
+    lines = [f"      {frame_text(frame)}" for frame in call.frames]
+    if len(lines) > 1:
+        return [*lines, f"      (these {len(lines)} calls {call.times})"]
+    return [f"{lines[0]} {call.times}".rstrip()]
+
+
+def _count(calls: Sequence[Repeated], what: str = "call") -> str:
+    """How many calls these are, each as often as it occurs; "" for none."""
+    least = sum(len(call.frames) * call.least for call in calls)
+    most = sum(len(call.frames) * call.most for call in calls)
+    if not most:
+        return ""
+    return ("" if least == most else f"{least:,} to ") + counted(most, what)
+
+
+def _is_own(call: Repeated) -> bool:
     """Is it Go's, but neither the runtime's nor cgo's?"""
-    name = frame.function
-    return bool(
-        frame.line and not name.startswith("runtime.") and "._C" not in name
+    return any(
+        frame.line
+        and not frame.function.startswith("runtime.")
+        and "._C" not in frame.function
+        for frame in call.frames
     )
 
 
-def _first_shown(frames: Sequence[TracedFrame]) -> int:
+def _first_shown(calls: Sequence[Repeated]) -> int:
     """Calls of the runtime, which every allocation has, are left out, unless C
     has called."""
-    at = next((i for i, f in enumerate(frames) if _is_own(f)), 0)
-    return 0 if any(not frame.line for frame in frames[:at]) else at
+    at = next((i for i, call in enumerate(calls) if _is_own(call)), 0)
+    is_of_c = any(not f.line for call in calls[:at] for f in call.frames)
+    return 0 if is_of_c else at
