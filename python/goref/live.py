@@ -87,6 +87,11 @@ class Look:
 
     cost = pause.STOP
     has_stuck_thread = False
+    stood_s = 0.0
+    """For how long the process was stopped so far."""
+    slowed_s: float | None = None
+    """For how long its writes were slower after that, by a snapshot; None: not
+    at all."""
 
     def __init__(
         self,
@@ -233,6 +238,7 @@ class Look:
                     if not (stays and in_time):
                         self.release()
                     stood_s = time.monotonic() - begin
+                    self.stood_s += stood_s
         except (KeyboardInterrupt, native.load().MemoryLimitError):
             self.release()
             self.progress.clear()

@@ -126,11 +126,14 @@ class Look(live.Look):
         before = standing.of(self.pid)
         with Copy(self.pid, self.max_pause_ms) as copy:
             begin, faults = time.monotonic(), procfs.page_faults(self.pid)
+            self.stood_s += copy.pause_us / 1e6
             self.say_outcome(before, copy.pause_us / 1e6)
             self.scan.capture(copy.threads, copy.pid)
             copy.check()
             faults = procfs.page_faults(self.pid) - faults
         self.progress.clear()
+        if faults > 0:
+            self.slowed_s = time.monotonic() - begin
         self._say_slowed(time.monotonic() - begin, faults)
 
     def _say_slowed(self, seconds: float, faults: int) -> None:
