@@ -229,7 +229,7 @@ def test_as_text(objects):
         capture_output=True, text=True, env=environment(), timeout=100,
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr
-    assert "kernel memory that was allocated meanwhile" in done.stdout
+    assert "kernel memory that was allocated during the trace" in done.stdout
     assert "runs of the probes for other memory" in done.stdout
     assert "probes also run in all other processes" in done.stderr
 

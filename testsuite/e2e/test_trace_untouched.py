@@ -144,7 +144,7 @@ def test_as_text():
                 assert trace.stdout.readline()
             trace.send_signal(signal.SIGINT)
             text = trace.communicate()[0]
-    _, _, part = text.partition("mapped meanwhile and not touched, by the")
+    _, _, part = text.partition("mapped during the trace and not touched, by")
     part = part.partition("memory that was there before")[0]
     assert "map_memory" in part and "48.0 MiB" in part
     assert "take_block" in part or "more" in part

@@ -116,7 +116,8 @@ def test_untouched_memory():
     lines = untouched(MIB, "c_heap", "C heap: other").text().splitlines()
     at = next(i for i, text in enumerate(lines) if "not touched" in text)
     assert lines[at : at + 5] == [
-        "mapped meanwhile and not touched, by the stack that mapped it: 1.0 MiB",
+        "mapped during the trace and not touched, by the stack that mapped it: "
+        "1.0 MiB",
         "     1.0 MiB 100.0 %  C heap: other",
         "      malloc in libc.so.6",
         "      runtime.asmcgocall at asm.s:3",

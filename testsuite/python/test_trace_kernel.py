@@ -143,7 +143,7 @@ def report(*rows, **more):
 def test_text():
     lines = report((1, 1, 6400, 100), (2, 2, 192, 1)).lines()
     text = "\n".join(lines)
-    assert "kernel memory that was allocated meanwhile and is still" in text
+    assert "kernel memory that was allocated during the trace and is" in text
     assert "kmalloc, 100 blocks, the oldest 5.0 s old" in text
     assert "slab objects, 1 block, it is 5.0 s old" in text
     assert any(line.split() == ["6.4", "KiB", "101", "all"] for line in lines)

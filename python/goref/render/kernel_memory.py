@@ -61,7 +61,7 @@ def honest_lines(memory: KernelMemory) -> list[str]:
     if memory.allocator_bytes:
         lines.append(
             f"the allocators took {human_bytes(memory.allocator_bytes)} of "
-            "pages meanwhile, which hold these blocks and others"
+            "pages during the trace, which hold these blocks and others"
         )
     lines.append(
         f"{counted(memory.other_events, 'run')} of the probes for other "

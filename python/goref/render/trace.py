@@ -233,11 +233,11 @@ class TraceReport(Report):
             how = " (estimated)" if (self.sample_rate_bytes or 0) > 1 else ""
             if self.is_rate_unknown:
                 how = " (samples only)"
-            return f"allocated meanwhile{there}{how}, by stack"
+            return f"allocated during the trace{there}{how}, by stack"
         if self.mode == "kernel":
             return (
-                "kernel memory that was allocated meanwhile and is still "
-                "there, by stack"
+                "kernel memory that was allocated during the trace and is "
+                "still there, by stack"
             )
         return "new pages that are still there, by the stack that touched them"
 
@@ -279,8 +279,11 @@ class TraceReport(Report):
         whole = sum(row.bytes for row in rows)
         lines: list[str] = []
         if rows and whole >= worth:
-            head = "mapped meanwhile and not touched, by the stack that mapped"
-            lines += ["", title(f"{head} it: {human_bytes(whole)}")]
+            head = (
+                "mapped during the trace and not touched, by the stack that "
+                f"mapped it: {human_bytes(whole)}"
+            )
+            lines += ["", title(head)]
             shown = recursion.merged(rows)[:_TOP_UNTOUCHED]
             for row in shown:
                 lines += self._one(row, whole)
