@@ -120,6 +120,29 @@ def test_nearly_all_pages_have_a_stack(grown):
     assert unfinished <= len(FLAGS) * PAGE
 
 
+def test_each_event_is_counted(grown):
+    """With its stack or without, and nothing twice."""
+    _, document, _ = grown
+    assert document["events"] == (
+        document["events_with_stack"]
+        + document["events_without_stack"]
+        + document["events_given_back"]
+    )
+    assert document["events_with_stack"] >= 64 * MIB // PAGE
+    assert document["off_seconds"] == 0
+    assert document["unfinished_stacks"] >= len({
+        str(stack["frames"])
+        for stack in document["stacks"]
+        if not stack["finished"]
+    })  # fmt: skip
+
+
+def test_the_look_tells_its_pause(grown):
+    trace, document, _ = grown
+    assert "stood still for" in trace.said
+    assert document["pause_s"] > 0
+
+
 def test_who_holds_the_pages(grown):
     """The look at the end names types and holders."""
     _, document, _ = grown

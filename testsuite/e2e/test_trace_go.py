@@ -116,6 +116,8 @@ def test_survivors(variant):
             trace.interval()
             document = trace.end(signal.SIGINT)
     assert document["mode"] == "go"
+    assert document["unattributed_bytes"] is None
+    assert {i["unattributed_bytes"] for i in trace.intervals} == {None}
     assert document["sample_rate_bytes"] == rate_of(variant)
     assert document["dropped"] == 0, trace.said
     assert by_label(document) == {

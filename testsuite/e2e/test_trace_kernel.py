@@ -219,6 +219,8 @@ def test_over_budget(objects):
     )
     losses = {row["reason"]: row["count"] for row in document["losses"]}
     assert losses["over_budget"] > N
+    assert document["unattributed_bytes"] is None
+    assert document["events_with_stack"] is None
     assert document["partial"] and document["dropped"] >= losses["over_budget"]
 
 

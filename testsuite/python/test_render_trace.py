@@ -8,13 +8,13 @@ import pytest
 from goref.render.trace import (
     ClassGrowth,
     Idle,
-    Losses,
     OutsideGrowth,
     TracedInterval,
     TraceReport,
     interval_document,
     interval_line,
 )
+from goref.render.trace_coverage import Coverage, Losses
 from goref.render.traced_stack import TracedFrame, TracedStack, caller
 from goref.report.traced.area import area, bands
 from goref.report.traced.page import page
@@ -67,6 +67,7 @@ def report(**more):
         "overhead_percent": 0.123456,
         "helper_percent": 1.5,
         "max_overhead_percent": 1.0,
+        "coverage": Coverage(1300),
     }  # fmt: skip
     return TraceReport(**fields | more)
 
@@ -102,7 +103,8 @@ new pages that are still there, by the stack that touched them:
 memory that was there before the start is not explained here
 99.9 % of the new pages have a stack
 1 stack could not be followed to the start
-1,300 events; the probes took 0.12 % of a processor, and goref-trace 1.50 %
+1,300 events, of which all were seen: 1,300 with a stack, 0 without
+the probes took 0.12 % of a processor, and goref-trace 1.50 %
 """
     )
 
@@ -172,6 +174,7 @@ def test_what_is_said_of_losses():
         partial=("7 events not seen",),
         events_without_stack=5,
         losses=[Losses("ring_full", 4), Losses("other", 3)],
+        coverage=Coverage(1288, 0, [Losses("unreadable", 5)]),
         ended="Ctrl-C",
         look="refused",
         idle=[Idle("c_heap", "C heap", 8192, 4096)],
@@ -188,7 +191,8 @@ def test_what_is_said_of_losses():
         "PARTIAL: 7 events not seen",
         "4 events not seen: the buffer between the kernel and goref was full",
         "3 events not seen: other",
-        "5 events had no stack: the budget (--max-overhead) was used up",
+        "1,300 events, of which 1,293 were seen: 1,288 with a stack, 5 without",
+        "5 events had no stack: the stack could not be read",
         "there was no look at the end (refused)",
         "4.0 KiB  50.0 %   8.0 KiB  C heap",
         "+1.0 MiB  9.0 MiB  process  sockets",
@@ -197,6 +201,113 @@ def test_what_is_said_of_losses():
         "page: p.html",
     ):
         assert said in text, said
+
+
+def coverage_text(*fields, **more):
+    """The last lines, joined: where they break does not matter."""
+    text = report(coverage=Coverage(*fields), **more).text()
+    _, _, text = text.partition("not explained here")
+    return " ".join(text.split())
+
+
+def test_each_cause_of_a_missing_stack():
+    """The helper does not tell a budget that is used up from a buffer that is
+    filling; it does tell both from a stack that it cannot read."""
+    rows = [Losses("limited", 1), Losses("unreadable", 60)]
+    text = coverage_text(1239, 0, rows, events_without_stack=61)
+    assert "all were seen: 1,239 with a stack, 61 without " in text
+    assert (
+        "1 event had no stack: the budget (--max-overhead) was used up, or the "
+        "buffer between the kernel and goref was filling" in text
+    )
+    assert "60 events had no stack: the stack could not be read" in text
+
+
+@pytest.mark.parametrize(
+    "losses, said",
+    [
+        ([("over_budget", 300)], "1,300 events, of which 1,000 were seen: "),
+        # No probe ran for these: they are not in the number of events.
+        ([("missed", 7)], "1,307 events, of which 1,300 were seen: "),
+        # A table that cannot be read is no event.
+        ([("unread", 2)], "1,300 events, of which all were seen: "),
+    ],
+    ids=["over budget", "missed", "unread"],
+)
+def test_events_that_were_seen(losses, said):
+    text = coverage_text(9, losses=[Losses(*row) for row in losses])
+    assert said in text
+    assert ("2 reads of the kernel's table failed" in text) == (
+        losses[0][0] == "unread"
+    )
+
+
+def test_events_of_memory_that_was_given_back():
+    """They need no stack."""
+    text = coverage_text(1280, 20)
+    assert "1,280 with a stack, 0 without, and 20 of memory that was" in text
+    assert report(coverage=Coverage(1, 20)).document()["events_given_back"] == 20
+
+
+def test_events_without_a_count_of_stacks():
+    text = coverage_text(None, events_without_stack=4)
+    assert "1,300 events, of which all were seen, 4 of these without a" in text
+    assert "there were no events" in coverage_text(0, events=0)
+
+
+def test_probes_that_were_off():
+    made = {"seconds": 60.0, "partial": ("the probes were off for 12.3 s",)}
+    text = coverage_text(9, 0, (), 12.34, **made)
+    assert (
+        "the probes were off for 12.3 s of 60.0 s: the limit "
+        "(--max-overhead) was reached" in text
+    )
+    assert "were off" not in coverage_text(9)
+    found = report(coverage=Coverage(off_s=12.34)).document()
+    assert found["off_seconds"] == 12.34
+    row = interval(1, 5, 5)._replace(off_s=0.25)
+    assert interval_document(row)["off_seconds"] == 0.25
+
+
+@pytest.mark.parametrize(
+    "took, limit, said",
+    [
+        (0.18, 0.01, "0.18 %, more than --max-overhead 0.01 %: "),
+        (1.004, 1.0, "1.0040 %, more than --max-overhead 1 %: "),
+        (0.0051, 0.006, None),  # 0.01 in two digits
+        (1.00001, 1.0, None),
+        (0.5, 1.0, None),
+        (None, 1.0, None),
+    ],
+)
+def test_more_than_the_limit(took, limit, said):
+    text = coverage_text(overhead_percent=took, max_overhead_percent=limit)
+    assert ("more than" in text) == bool(said)
+    assert (said or "") in text
+
+
+def test_the_pause_of_the_look():
+    text = coverage_text(9, 0, (), 0.0, 0.0039, 1.5)
+    assert (
+        "for the look at the end, the process stood still for 3.9 ms, and was "
+        "slowed down for another 1.50 s" in text
+    )
+    text = coverage_text(9, 0, (), 0.0, 0.125, None)
+    assert "stood still for 125 ms" in text and "slowed" not in text
+    assert "stood still" not in coverage_text(9)
+    found = report(coverage=Coverage(pause_s=0.0039, slowed_s=1.5)).document()
+    assert (found["pause_s"], found["slowed_s"]) == (0.0039, 1.5)
+    found = report().document()
+    assert found["pause_s"] is None and found["slowed_s"] is None
+
+
+def test_pages_of_which_no_stack_is_known():
+    """The modes go and kernel see no page faults."""
+    made = report(mode="go", unattributed_bytes=None)
+    assert made.document()["unattributed_bytes"] is None
+    assert "of the new pages have a stack" not in made.text()
+    row = interval(1, 5, 5)._replace(unattributed_bytes=None)
+    assert interval_document(row)["unattributed_bytes"] is None
 
 
 def test_no_growth():

@@ -239,6 +239,10 @@ def test_losses_and_costs():
     assert (cost.events, cost.bpf_ns, cost.lost["ring_full"]) == (10, 2000, 4)
     assert gathered.take_cost().events == 0
     assert gathered.all_lost == {"ring_full": 4}
+    take(gathered, ["off 1200", "off 34"])
+    assert gathered.take_cost().off_ms == 1234
+    take(gathered, ["off 6"])
+    assert (gathered.take_cost().off_ms, gathered.all_off_ms) == (6, 1240)
     take(gathered, ["gone process 7 has ended"])
     assert gathered.gone == "process 7 has ended"
 
@@ -477,4 +481,4 @@ def test_losses_of_all():
 def test_losses_of_an_interval():
     before, after = (rows.make("GrowthTick", lost_events=n) for n in (2, 7))
     it = watch.Interval(1, 0.0, 1.0, before, after, 9, {"missed": 1}, 0.0)
-    assert findings.interval(it).dropped == 6
+    assert findings.interval(it, "rss").dropped == 6

@@ -127,7 +127,7 @@ def report(*rows, **more):
         stacks=findings.kernel_stacks(it),
         new_bytes=4096,
         gone_bytes=0,
-        unattributed_bytes=0,
+        unattributed_bytes=None,
         unfinished_stacks=0,
         events=3,
         events_without_stack=0,

@@ -114,9 +114,11 @@ class _Asked:
     def __init__(self, options: Any) -> None:
         self.options = options
         self.intervals: list[Any] = []
+        self.mode = ""
 
     def announce(self, session: Session, probes: Sequence[str]) -> None:
         """Say what is probed, and what that will cost."""
+        self.mode = session.plan.mode
         for text in [*session.notes, *probes]:
             live.say(f"process {session.pid}: {text}")
         rate = session.faults_per_s
@@ -130,7 +132,7 @@ class _Asked:
 
     def show(self, it: Interval) -> None:
         """Print an interval."""
-        row = findings.interval(it)
+        row = findings.interval(it, self.mode)
         if self.options.json:
             answer(_json_line(interval_document(row)))
         else:
@@ -145,6 +147,8 @@ class _Asked:
         is_go, is_kernel = mode == "go", mode == "kernel"
         is_rss = mode == "rss"
         stacks = _STACKS[mode](outcome)
+        untouched = findings.untouched(outcome) if is_rss else []
+        without_stack = findings.without_stack(outcome)
         gathered = outcome.gathered
         return TraceReport(
             tool_version=native.load().VERSION,
@@ -165,10 +169,11 @@ class _Asked:
                 row.bytes for row in stacks if not row.frames
             )
             if mode == "rss"
-            else 0,
-            unfinished_stacks=sum(not row.is_finished for row in stacks),
+            else None,
+            unfinished_stacks=findings.count_unfinished(stacks, untouched),
+            coverage=findings.coverage(outcome),
             events=gathered.all_events,
-            events_without_stack=gathered.all_lost[findings.NO_STACK],
+            events_without_stack=sum(row.count for row in without_stack),
             losses=findings.losses(outcome),
             overhead_percent=gathered.all_bpf_ns / 1e7 / outcome.seconds,
             helper_percent=gathered.all_helper_ns / 1e7 / outcome.seconds,
@@ -179,7 +184,7 @@ class _Asked:
             ],
             cgroup=outcome.outside[1].group,
             cgroup_processes=outcome.outside[1].processes,
-            untouched=findings.untouched(outcome) if is_rss else [],
+            untouched=untouched,
             untouched_bytes=outcome.after.untouched_bytes if is_rss else None,
             untouched_left_out_bytes=outcome.after.untouched_left_out_bytes,
             go_untouched_bytes=outcome.look.found.untouched_bytes

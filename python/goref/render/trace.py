@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import kernel_memory, recursion
+from . import kernel_memory, recursion, trace_coverage
 from .report import Report, partial_lines
-from .style import styled, title
+from .style import title
 from .table import table, wrapped
+from .trace_coverage import LOST as LOST, Coverage, Losses as Losses
 from .traced_stack import TracedStack, age_words, call_lines, stack_document
 from .units import counted, human_bytes, percent
 
@@ -25,16 +26,6 @@ _WORTH = 100  # untouched memory is printed from this part of the Rss on
 # Classes of address space that Go's runtime and threads take in advance.
 _TAKEN_AHEAD = {"go_heap_idle", "go_heap_scavenged", "thread_stacks"}
 
-# The reasons of the helper for events that were not seen, in words.
-LOST = {
-    "ring_full": "the buffer between the kernel and goref was full",
-    "over_budget": "the budget (--max-overhead) was used up",
-    "table_full": "goref's own tables were full",
-    "missed": "two events came at once on one processor",
-    "too_early": "the program was not yet known",
-    "unread": "the table in the kernel could not be read",
-}
-
 
 class ClassGrowth(NamedTuple):
     """A class of resident memory, and its change."""
@@ -45,25 +36,22 @@ class ClassGrowth(NamedTuple):
 
 
 class TracedInterval(NamedTuple):
-    """An interval, in seconds since the start. overhead_percent: the processor
-    time of the probes, of one processor; None: the kernel does not tell."""
+    """An interval, in seconds since the start. unattributed_bytes: of new
+    pages; None: not known, as the mode does not see page faults.
+    overhead_percent: the processor time of the probes, of one processor; None:
+    the kernel does not tell. off_s: for how long the probes were taken away,
+    because the limit was reached."""
 
     begin_s: float
     end_s: float
     rss_bytes: int
     growth_bytes: int
     classes: Sequence[ClassGrowth]
-    unattributed_bytes: int
+    unattributed_bytes: int | None
     events: int
     dropped: int
     overhead_percent: float | None
-
-
-class Losses(NamedTuple):
-    """Events that were not seen, by reason."""
-
-    reason: str
-    count: int
+    off_s: float = 0.0
 
 
 class Idle(NamedTuple):
@@ -122,6 +110,7 @@ def interval_document(interval: TracedInterval) -> Document:
         "events": interval.events,
         "dropped": interval.dropped,
         "overhead_percent": _rounded(interval.overhead_percent),
+        "off_seconds": round(interval.off_s, 3),
     }
 
 
@@ -138,8 +127,10 @@ class TraceReport(Report):
 
     mode: rss, go or kernel. exe: the path of the executable, or "". ended: why
     it ended before its time, or "". look: why
-    there was no look at the end, or "". unattributed_bytes: of new pages.
-    untouched: the stacks that mapped memory which nobody has touched since,
+    there was no look at the end, or "". unattributed_bytes: of new pages;
+    None: not known, as the mode does not see page faults.
+    unfinished_stacks: those of `stacks' and of `untouched' whose start was not
+    reached. untouched: the stacks that mapped memory which nobody has touched since,
     without small ranges if there are too many; not in the mode go.
     go_untouched_bytes: at least so much of Go objects is in pages that were
     never touched; None: not known.
@@ -157,7 +148,7 @@ class TraceReport(Report):
     stacks: Sequence[TracedStack]
     new_bytes: int
     gone_bytes: int
-    unattributed_bytes: int
+    unattributed_bytes: int | None
     unfinished_stacks: int
     events: int
     events_without_stack: int
@@ -165,6 +156,7 @@ class TraceReport(Report):
     overhead_percent: float | None
     helper_percent: float | None
     max_overhead_percent: float
+    coverage: Coverage = Coverage()
     outside: Sequence[OutsideGrowth] = ()
     cgroup: str | None = None
     cgroup_processes: int | None = None
@@ -214,7 +206,7 @@ class TraceReport(Report):
             *self._outside_lines(),
             *self._idle_lines(),
             "",
-            *self._honest_lines(),
+            *trace_coverage.honest_lines(self),
             *([f"profile: {self.out}"] if self.out else []),
             *([f"page: {self.html}"] if self.html else []),
         ]
@@ -344,88 +336,6 @@ class TraceReport(Report):
         head = ("not used", "share", "resident", "by the class of most of a mapping")
         return ["", *table([head, *rows], left=(3,), has_head=True)]
 
-    def _honest_lines(self) -> list[str]:
-        """The grounds of this answer, and its gaps."""
-        lines = [
-            "memory that was there before the start is not explained here",
-            *self._coverage(),
-            self._cost_line(),
-        ]
-        for lost in self.losses:
-            text = LOST.get(lost.reason, lost.reason)
-            lines.append(
-                styled(
-                    f"{counted(lost.count, 'event')} not seen: {text}", "warn"
-                )
-            )
-        if self.look:
-            what = (
-                "allocations that were freed since count, too"
-                if self.mode == "go"
-                else "it is not known what the new pages hold"
-            )
-            lines.append(f"there was no look at the end ({self.look}): {what}")
-        return [piece for line in lines for piece in wrapped(line)]
-
-    def _sampling(self) -> str:
-        rate = self.sample_rate_bytes or 0
-        if rate == 1:
-            return "the runtime samples each allocation: bytes are exact"
-        return (
-            "bytes are estimated from the runtime's samples, one for about "
-            f"{human_bytes(rate)} allocated"
-        )
-
-    def _coverage(self) -> list[str]:
-        if self.is_rate_unknown:
-            lines = [
-                "the program does not tell how much a sample stands for: only "
-                "the sampled allocations themselves are counted"
-            ]
-            if not self.events:
-                lines.append(
-                    "no sample was seen: the program allocated little, or its "
-                    "linker has switched sampling off"
-                )
-            return lines
-        if self.mode == "go":
-            return [self._sampling()]
-        if self.kernel is not None:
-            return kernel_memory.honest_lines(self.kernel)
-        lines = []
-        if self.new_bytes:
-            known = self.new_bytes - self.unattributed_bytes
-            lines.append(
-                f"{percent(known, self.new_bytes)} of the new pages have a "
-                "stack"
-            )
-        if self.events_without_stack:
-            lines.append(
-                f"{counted(self.events_without_stack, 'event')} had no stack: "
-                "the budget (--max-overhead) was used up, or the stack could "
-                "not be read"
-            )
-        if self.unfinished_stacks:
-            lines.append(
-                f"{counted(self.unfinished_stacks, 'stack')} could not be "
-                "followed to the start"
-            )
-        return lines
-
-    def _cost_line(self) -> str:
-        seen = counted(self.events, "event")
-        if self.overhead_percent is None:
-            return f"{seen}; the kernel does not tell what the probes cost"
-        helper = (
-            f", and goref-trace {self.helper_percent:.2f} %"
-            if self.helper_percent is not None
-            else ""
-        )
-        return (
-            f"{seen}; the probes took {self.overhead_percent:.2f} % of a "
-            f"processor{helper}"
-        )
-
     # ------------------------------------------------------------------- JSON
 
     def body(self) -> Document:
@@ -463,6 +373,7 @@ class TraceReport(Report):
             "events": self.events,
             "events_without_stack": self.events_without_stack,
             "dropped": self.dropped,
+            **trace_coverage.document(self.coverage),
             "losses": [lost._asdict() for lost in self.losses],
             "overhead_percent": _rounded(self.overhead_percent),
             "helper_percent": _rounded(self.helper_percent),

@@ -10,11 +10,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..render.kernel_memory import KernelKind, KernelMemory
-from ..render.trace import (
-    ClassGrowth,
-    Losses,
-    TracedInterval,
-)
+from ..render.trace import ClassGrowth, TracedInterval
+from ..render.trace_coverage import Coverage, Losses
 from ..render.traced_stack import TracedFrame, TracedStack
 from ..render.units import counted
 from . import watch
@@ -59,19 +56,21 @@ def class_growth(before: GrowthTick, after: GrowthTick) -> list[ClassGrowth]:
     ]
 
 
-def interval(it: Interval) -> TracedInterval:
+def interval(it: Interval, mode: str) -> TracedInterval:
+    """An interval of a trace. Only the mode rss sees who touches pages."""
     return TracedInterval(
         it.begin_s,
         it.end_s,
         it.tick.rss_bytes,
         it.growth_bytes,
         class_growth(it.before, it.tick),
-        it.tick.unattributed_bytes,
+        it.tick.unattributed_bytes if mode == "rss" else None,
         it.events,
         sum(n for reason, n in it.lost.items() if reason != NO_STACK)
         + it.tick.lost_events
         - it.before.lost_events,
         it.overhead,
+        it.off_s,
     )
 
 
@@ -79,6 +78,9 @@ def partial(outcome: Outcome) -> list[str]:
     """Why the answer is not about all of the growth."""
     lost = sum(row.count for row in losses(outcome))
     reasons = [f"{counted(lost, 'event')} not seen"] if lost else []
+    off_s = outcome.gathered.all_off_ms / 1e3
+    if off_s:
+        reasons.append(f"the probes were off for {off_s:.1f} s")
     if outcome.ended and outcome.ended != watch.INTERRUPTED:
         # The pages of the last interval were gone at its end.
         since = outcome.intervals[-1].begin_s
@@ -99,6 +101,45 @@ def losses(outcome: Outcome) -> list[Losses]:
         for reason, count in sorted(lost.items())
         if count and reason != NO_STACK
     ]
+
+
+def without_stack(outcome: Outcome) -> list[Losses]:
+    """The events that were seen and have no stack, but should have one, by
+    reason. A table of the helper that is full takes the stack, too: this is
+    among the losses."""
+    gathered = outcome.gathered
+    if outcome.plan.mode == "kernel":
+        # The helper tells no events there, but counts what lacks a stack.
+        found = {"unreadable": gathered.all_lost[NO_STACK]}
+    else:
+        stacked = gathered.stacked
+        unreadable = stacked.unreadable - gathered.all_lost[_FULL]
+        found = {"limited": stacked.brief, "unreadable": max(unreadable, 0)}
+    return [Losses(reason, n) for reason, n in found.items() if n]
+
+
+def coverage(outcome: Outcome) -> Coverage:
+    """The grounds of the answer, beside numbers of events and losses."""
+    stacked, look = outcome.gathered.stacked, outcome.look
+    return Coverage(
+        None if outcome.plan.mode == "kernel" else stacked.with_stack,
+        stacked.given_back,
+        without_stack(outcome),
+        outcome.gathered.all_off_ms / 1e3,
+        look.pause_s,
+        look.slowed_s,
+    )
+
+
+def count_unfinished(*lists: Iterable[TracedStack]) -> int:
+    """The stacks of some lists of rows whose start was not reached. One stack
+    may be in several rows."""
+    return len({
+        tuple(row.frames)
+        for rows in lists
+        for row in rows
+        if not row.is_finished
+    })  # fmt: skip
 
 
 def _frames(stack: Stack) -> list[TracedFrame]:

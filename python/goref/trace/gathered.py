@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import struct
+from array import array
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
 
 _SAMPLE = struct.Struct("<QQQQQII")
 _MOST_SAMPLES = 1 << 20
+# An event is { u64 address; u32 stack, flags; u64 bytes }, little endian.
+_EVENT_BYTES, _STACK_WORD, _FLAGS_AT = 24, 2, 12
+_SAMPLE_WORDS, _SAMPLE_STACK_WORD = 12, 10
+_GIVEN_BACK, _BRIEF = 4, 8  # flags of the helper
+_IS_BRIEF = bytes(1 if flags & _BRIEF else 0 for flags in range(256))
 _MOST_EARLY = 1 << 12  # messages with records, before the program is open
 
 
@@ -33,13 +39,44 @@ class Sample(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """The events since the last look, those that were lost, by reason, and the
-    processor time of the probes."""
+    """The events since the last look, those that were lost, by reason, the
+    processor time of the probes, and the time in which they were taken away,
+    because the limit was reached."""
 
     events: int
     lost: Counter[str]
     bpf_ns: int
     helper_ns: int
+    off_ms: int
+
+
+class Stacked:
+    """Events, by whether they came with a stack. given_back: of memory that
+    was given back, which have none. brief: without one to save time or room.
+    unreadable: the helper could not follow their stack at all."""
+
+    def __init__(self) -> None:
+        self.with_stack = self.given_back = 0
+        self.brief = self.unreadable = 0
+
+    def add_events(self, records: bytes) -> None:
+        """Count records of events. A look at each would cost a busy trace too
+        much time."""
+        flags = records[_FLAGS_AT::_EVENT_BYTES]
+        brief = flags.translate(_IS_BRIEF).count(1)
+        given_back = flags.count(_GIVEN_BACK)
+        words = array("I", records)
+        without = words[_STACK_WORD :: _EVENT_BYTES // 4].count(0)
+        self.brief += brief
+        self.given_back += given_back
+        self.unreadable += without - brief - given_back
+        self.with_stack += len(flags) - without
+
+    def add_samples(self, records: bytes) -> None:
+        stacks = array("I", records)[_SAMPLE_STACK_WORD::_SAMPLE_WORDS]
+        without = stacks.count(0)
+        self.unreadable += without
+        self.with_stack += len(stacks) - without
 
 
 class Gathered:
@@ -55,11 +92,12 @@ class Gathered:
         self.kernel = Kernel()
         self.samples: dict[int, Sample] = {}  # by address: the latest one
         self.labels: dict[int, tuple[tuple[str, str], ...]] = {}
+        self.stacked = Stacked()
         self.all_events = 0
-        self._events = self._bpf_ns = self._helper_ns = 0
+        self._events = self._bpf_ns = self._helper_ns = self._off_ms = 0
         self._lost: Counter[str] = Counter()
         self.all_lost: Counter[str] = Counter()
-        self.all_bpf_ns = self.all_helper_ns = 0
+        self.all_bpf_ns = self.all_helper_ns = self.all_off_ms = 0
 
     def open(self, scan: Scan, growth: Growth) -> None:
         """Use the program, which may begin later than its events."""
@@ -84,6 +122,9 @@ class Gathered:
             self._lose(reason, int(count))
         elif name == "cost":
             self._take_cost(rest)
+        elif name == "off":
+            self._off_ms += int(rest)
+            self.all_off_ms += int(rest)
         elif name == "gone":
             self.gone = rest
         else:
@@ -103,8 +144,10 @@ class Gathered:
             return
         self.stacks.name_new(self._scan.name_frames)
         if message.name == "events":
+            self.stacked.add_events(message.records)
             self._growth.add_events(message.records)
         else:
+            self.stacked.add_samples(message.records)
             self._take_samples(message.records)
 
     def _take_samples(self, records: bytes) -> None:
@@ -130,8 +173,14 @@ class Gathered:
 
     def take_cost(self) -> Cost:
         """The cost since the last call."""
-        cost = Cost(self._events, self._lost, self._bpf_ns, self._helper_ns)
-        self._events = self._bpf_ns = self._helper_ns = 0
+        cost = Cost(
+            self._events,
+            self._lost,
+            self._bpf_ns,
+            self._helper_ns,
+            self._off_ms,
+        )
+        self._events = self._bpf_ns = self._helper_ns = self._off_ms = 0
         self._lost = Counter()
         return cost
 

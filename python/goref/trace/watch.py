@@ -40,6 +40,9 @@ class Interval(NamedTuple):
     lost: dict[str, int]
     overhead: float
     """The processor time of the probes, as a percentage of a processor."""
+    off_s: float = 0.0
+    """For how long the probes were taken away, because the limit was
+    reached."""
 
     @property
     def growth_bytes(self) -> int:
@@ -130,6 +133,7 @@ class Watch:
             cost.events,
             dict(cost.lost),
             cost.bpf_ns / 1e7 / seconds,
+            cost.off_ms / 1e3,
         )
 
     # ------------------------------------------------------------------- time

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The grounds of an answer of goref trace: what was seen, what was not, and
+what that cost the process."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..live import duration
+from . import kernel_memory
+from .style import styled
+from .table import wrapped
+from .units import counted, human_bytes, percent
+
+if TYPE_CHECKING:
+    from .report import Document
+    from .trace import TraceReport
+
+# The reasons of the helper for events that were not seen, in words.
+LOST = {
+    "ring_full": "the buffer between the kernel and goref was full",
+    "over_budget": "the budget (--max-overhead) was used up",
+    "table_full": "goref's own tables were full",
+    "missed": "two events came at once on one processor",
+    "too_early": "the program was not yet known",
+}
+_UNREAD = "unread"  # counts reads that failed, and no events
+_MISSED = "missed"  # no probe has run, so nothing was counted there
+
+# Why events that were seen had no stack. The helper does not tell the two
+# causes of `limited' apart.
+WITHOUT = {
+    "limited": "the budget (--max-overhead) was used up, or the buffer "
+    "between the kernel and goref was filling",
+    "unreadable": "the stack could not be read",
+}
+
+
+class Losses(NamedTuple):
+    """Events that were not seen, or had no stack, by reason."""
+
+    reason: str
+    count: int
+
+
+class Coverage(NamedTuple):
+    """Beside the number of events and the losses.
+
+    with_stack: events; None: not counted. given_back: events of memory that
+    the process gave back, which have no stack. without_stack: the others, by
+    reason. off_s: for how long the probes were taken away because the limit
+    was reached. pause_s: for how long the look at the end stopped the process,
+    and slowed_s: for how long its writes were slower after that; None: there
+    was no look, or it is not known."""
+
+    with_stack: int | None = None
+    given_back: int = 0
+    without_stack: Sequence[Losses] = ()
+    off_s: float = 0.0
+    pause_s: float | None = None
+    slowed_s: float | None = None
+
+
+def honest_lines(report: TraceReport) -> list[str]:
+    """The grounds of this answer, and its gaps."""
+    lines = [
+        "memory that was there before the start is not explained here",
+        *_coverage(report),
+        _events_line(report),
+        *_gap_lines(report),
+        *_cost_lines(report),
+        *_look_lines(report),
+    ]
+    return [piece for line in lines for piece in wrapped(line)]
+
+
+def _sampling(rate: int) -> str:
+    if rate == 1:
+        return "the runtime samples each allocation: bytes are exact"
+    return (
+        "bytes are estimated from the runtime's samples, one for about "
+        f"{human_bytes(rate)} allocated"
+    )
+
+
+def _coverage(report: TraceReport) -> list[str]:
+    """The part of the growth that the stacks explain."""
+    lines = []
+    if report.is_rate_unknown:
+        lines.append(
+            "the program does not tell how much a sample stands for: only "
+            "the sampled allocations themselves are counted"
+        )
+        if not report.events:
+            lines.append(
+                "no sample was seen: the program allocated little, or its "
+                "linker has switched sampling off"
+            )
+    elif report.mode == "go":
+        lines.append(_sampling(report.sample_rate_bytes or 0))
+    elif report.kernel is not None:
+        lines += kernel_memory.honest_lines(report.kernel)
+    elif report.new_bytes and report.unattributed_bytes is not None:
+        known = report.new_bytes - report.unattributed_bytes
+        lines.append(
+            f"{percent(known, report.new_bytes)} of the new pages have a stack"
+        )
+    if report.unfinished_stacks:
+        lines.append(
+            f"{counted(report.unfinished_stacks, 'stack')} could not be "
+            "followed to the start"
+        )
+    return lines
+
+
+# --------------------------------------------------------------------- events
+
+
+def _events_line(report: TraceReport) -> str:
+    """How many events there were, and how many of them were seen."""
+    count = {lost.reason: lost.count for lost in report.losses}
+    came = report.events + count.get(_MISSED, 0)
+    seen = max(came - report.dropped + count.get(_UNREAD, 0), 0)
+    if not came:
+        return "there were no events"
+    if seen == came:
+        text = f"{counted(came, 'event')}, of which all were seen"
+    else:
+        text = f"{counted(came, 'event')}, of which {seen:,} were seen"
+    coverage, without = report.coverage, report.events_without_stack
+    if coverage.with_stack is None:
+        return f"{text}, {without:,} of these without a stack"
+    text += f": {coverage.with_stack:,} with a stack, {without:,} without"
+    if coverage.given_back:
+        text += f", and {coverage.given_back:,} of memory that was given back"
+    return text
+
+
+def _gap_lines(report: TraceReport) -> list[str]:
+    """A line for each reason for which something is not known."""
+    lines = []
+    for row in report.coverage.without_stack:
+        lines.append(
+            f"{counted(row.count, 'event')} had no stack: "
+            f"{WITHOUT.get(row.reason, row.reason)}"
+        )
+    for lost in report.losses:
+        if lost.reason == _UNREAD:
+            reads = counted(lost.count, "read")
+            text = f"{reads} of the kernel's table failed"
+        else:
+            why = LOST.get(lost.reason, lost.reason)
+            text = f"{counted(lost.count, 'event')} not seen: {why}"
+        lines.append(styled(text, "warn"))
+    if report.coverage.off_s:
+        text = (
+            f"the probes were off for {report.coverage.off_s:.1f} s of "
+            f"{report.seconds:.1f} s: the limit (--max-overhead) was reached"
+        )
+        lines.append(styled(text, "warn"))
+    return lines
+
+
+# ----------------------------------------------------------------------- cost
+
+
+def _cost_lines(report: TraceReport) -> list[str]:
+    share, limit = report.overhead_percent, report.max_overhead_percent
+    if share is None:
+        return ["the kernel does not tell what the probes cost"]
+    helper = (
+        f", and goref-trace {report.helper_percent:.2f} %"
+        if report.helper_percent is not None
+        else ""
+    )
+    lines = [f"the probes took {share:.2f} % of a processor{helper}"]
+    # A difference that nobody can read is none.
+    if min(share, round(share, 4)) > limit:
+        digits = 2 if round(share, 2) > limit else 4
+        text = (
+            f"the probes took {share:.{digits}f} %, more than --max-overhead "
+            f"{limit:g} %: events that are not recorded cost time, too"
+        )
+        lines.append(styled(text, "warn"))
+    return lines
+
+
+def _look_lines(report: TraceReport) -> list[str]:
+    """The cost of the look at the end, or why there was none."""
+    lines = []
+    pause_s, slowed_s = report.coverage.pause_s, report.coverage.slowed_s
+    if pause_s is not None:
+        slowed = (
+            f", and was slowed down for another {duration(slowed_s)}"
+            if slowed_s
+            else ""
+        )
+        lines.append(
+            "for the look at the end, the process stood still for "
+            f"{duration(pause_s)}{slowed}"
+        )
+    if report.look:
+        what = (
+            "allocations that were freed since count, too"
+            if report.mode == "go"
+            else "it is not known what the new pages hold"
+        )
+        lines.append(f"there was no look at the end ({report.look}): {what}")
+    return lines
+
+
+# ----------------------------------------------------------------------- JSON
+
+
+def document(coverage: Coverage) -> Document:
+    """The keys of an answer that say what it rests on."""
+    return {
+        "events_with_stack": coverage.with_stack,
+        "events_given_back": coverage.given_back,
+        "without_stack": [row._asdict() for row in coverage.without_stack],
+        "off_seconds": round(coverage.off_s, 3),
+        "pause_s": _rounded(coverage.pause_s),
+        "slowed_s": _rounded(coverage.slowed_s),
+    }
+
+
+def _rounded(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref trace: what was seen and what was not."""
+
+import struct
+import types
+
+import pytest
+import rows
+
+from goref.render.traced_stack import TracedFrame, TracedStack
+from goref.trace import findings, look, watch
+from goref.trace.gathered import Gathered
+from goref.trace.helper import Message
+from test_trace import Program, Watched
+
+
+@pytest.mark.parametrize(
+    "mode, known", [("rss", 8192), ("go", None), ("kernel", None)]
+)
+def test_pages_without_a_stack_of_an_interval(mode, known):
+    """Without page faults, no page has one: that says nothing."""
+    before, after = (
+        rows.make("GrowthTick", unattributed_bytes=n) for n in (0, 8192)
+    )
+    it = watch.Interval(1, 0.0, 1.0, before, after, 9, {}, 0.0, 0.5)
+    found = findings.interval(it, mode)
+    assert (found.unattributed_bytes, found.off_s) == (known, 0.5)
+
+
+EVENTS = (
+    # address, stack, flags, bytes
+    (0x1000, 7, 0, 4096),
+    (0x2000, 7, 1, 4096),
+    (0x3000, 9, 2, 8192),
+    (0x4000, 0, 4, 4096),  # given back
+    (0x5000, 0, 8, 4096),  # brief
+    (0x6000, 0, 8 | 2, 4096),
+    (0x7000, 0, 8 | 16, 96),  # a sample without its stack
+    (0x8000, 0, 0, 4096),  # could not be read
+    (0x9000, 0, 1, 4096),
+    (0x300000000, 0x100, 0, 4096),
+)
+
+
+def counted_events(lost=(), mode="rss"):
+    gathered, program = Gathered(), Program()
+    gathered.open(program, program)
+    records = b"".join(struct.pack("<QIIQ", *event) for event in EVENTS)
+    gathered.take(Message("events", str(len(EVENTS)), records))
+    gathered.all_lost.update(lost)
+    return types.SimpleNamespace(
+        gathered=gathered,
+        plan=types.SimpleNamespace(mode=mode),
+        look=look.Seen(None, pause_s=0.25),
+    )
+
+
+def test_events_by_stack():
+    outcome = counted_events()
+    found = findings.coverage(outcome)
+    assert (found.with_stack, found.given_back) == (4, 1)
+    assert found.without_stack == [("limited", 3), ("unreadable", 2)]
+    assert sum(n for _, n in found.without_stack) + 5 == len(EVENTS)
+    assert (found.off_s, found.pause_s, found.slowed_s) == (0.0, 0.25, None)
+
+
+def test_samples_without_a_stack():
+    outcome = counted_events()
+    pack = struct.Struct("<QQQQQII").pack
+    records = pack(16, 1, 0, 0, 1, 5, 4) + pack(32, 1, 0, 0, 1, 0, 4)
+    outcome.gathered.take(Message("samples", "2", records))
+    found = findings.coverage(outcome)
+    assert found.with_stack == 5
+    assert found.without_stack == [("limited", 3), ("unreadable", 3)]
+
+
+def test_stacks_that_the_table_of_the_helper_has_no_room_for():
+    """They are among the losses already."""
+    assert findings.without_stack(counted_events({"table_full": 1})) == [
+        ("limited", 3), ("unreadable", 1)]  # fmt: skip
+    assert findings.without_stack(counted_events({"table_full": 9})) == [
+        ("limited", 3)]  # fmt: skip
+
+
+def test_events_without_a_stack_in_the_kernel():
+    """The helper counts them there."""
+    outcome = counted_events({"no_stack": 6}, "kernel")
+    found = findings.coverage(outcome)
+    assert found.with_stack is None
+    assert found.without_stack == [("unreadable", 6)]
+
+
+def test_stacks_that_are_not_finished():
+    """One stack counts once, whatever it holds and wherever it is listed."""
+    call = TracedFrame("f", "m.go", 3), TracedFrame("main.main", "m.go", 9)
+    whole = [TracedStack(call, 8192), TracedStack(call[1:], 4096)]
+    cut = [row._replace(is_finished=False) for row in whole]
+    again = cut[0]._replace(class_name="other", frames=[*cut[0].frames])
+    assert findings.count_unfinished([*whole, cut[0], again]) == 1
+    assert findings.count_unfinished([cut[0]], [again, cut[1]]) == 2
+    assert findings.count_unfinished([], []) == 0
+
+
+def test_probes_that_were_off_make_it_partial():
+    outcome = Watched({}, 0)
+    outcome.ended, outcome.look = "", look.Seen(None)
+    assert findings.partial(outcome) == []
+    outcome.gathered.all_off_ms = 12340
+    assert findings.partial(outcome) == ["the probes were off for 12.3 s"]
