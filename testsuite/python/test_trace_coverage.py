@@ -107,3 +107,12 @@ def test_probes_that_were_off_make_it_partial():
     assert findings.partial(outcome) == []
     outcome.gathered.all_off_ms = 12340
     assert findings.partial(outcome) == ["the probes were off for 12.3 s"]
+
+
+def test_an_interval_in_which_the_probes_were_off():
+    gathered = Gathered()
+    gathered.take(Message("off", "250"))
+    it = watch.Watch(7, None, gathered, None, None, from_empty=False)
+    ticks = rows.make("GrowthTick"), rows.make("GrowthTick")
+    assert it._interval(1, (0.0, 1.0), ticks).off_s == 0.25
+    assert it._interval(2, (1.0, 2.0), ticks).off_s == 0.0
