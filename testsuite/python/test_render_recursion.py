@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recursion in the stacks of goref trace: one line, and one row."""
 
+import re
+
 from goref.render.recursion import merged, repeats
 from goref.render.traced_stack import TracedFrame, TracedStack
 from test_render_trace import FRAMES, report
@@ -64,6 +66,23 @@ def test_rows_that_differ_in_the_depth_of_recursion():
     deep = [FRAMES[1]._replace(line=n) for n in range(6)]
     rows = [row._replace(frames=[*deep, *row.frames]) for row in rows[:3]]
     assert "and 2 to 16 more calls\n" in report(stacks=rows).text()
+
+
+def test_rows_that_read_alike():
+    """They differ in calls of the runtime, which are not printed."""
+    malloc = FRAMES[0]
+    inner = malloc._replace(function="runtime.nextFreeFast")
+    rows = [
+        TracedStack([malloc, *FRAMES[1:]], 100),
+        TracedStack([inner, malloc, *[MAKE] * 2, *FRAMES[1:]], 50),
+        TracedStack([inner, malloc, *FRAMES[1:]], 20),
+        TracedStack([inner], 3),
+        TracedStack([malloc], 2),
+    ]
+    made = report(stacks=rows)
+    sizes = re.findall(r"^ +(\d+) B +[\d.]+ %", made.text(), re.M)
+    assert sizes == ["120", "50", "3", "2"]
+    assert len(made.document()["stacks"]) == 5
 
 
 def test_merged_rows_keep_what_each_has():

@@ -4,7 +4,7 @@ depth."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -63,14 +63,22 @@ def _cycle(frames: Sequence[TracedFrame], at: int) -> tuple[int, int]:
     return 1, 1
 
 
-def merged(stacks: Iterable[TracedStack]) -> list[MergedStack]:
+def _all(calls: tuple[Repeated, ...]) -> tuple[Repeated, ...]:
+    return calls
+
+
+def merged(
+    stacks: Iterable[TracedStack],
+    shown: Callable[[tuple[Repeated, ...]], tuple[Repeated, ...]] = _all,
+) -> list[MergedStack]:
     """One row for stacks that differ only in the depth of recursion, the
     largest first. They hold the same, as they have the same class, type and
     holder. A cycle of two calls that occurs once does not repeat, so it has a
-    row of its own."""
+    row of its own. shown: the part of the calls that a person sees; the rest
+    makes no difference."""
     found: dict[object, MergedStack] = {}
     for stack in stacks:
-        calls = repeats(stack.frames)
+        calls = shown(repeats(stack.frames))
         key = stack._replace(
             frames=(), bytes=0, blocks=None, goroutines=(),
             labels=tuple(stack.labels), oldest_s=None,

@@ -6,15 +6,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import kernel_memory, recursion, trace_coverage
+from . import kernel_memory, trace_coverage
 from .report import Report, partial_lines
 from .style import title
 from .table import table, wrapped
 from .trace_coverage import LOST as LOST, Coverage, Losses as Losses
-from .traced_stack import TracedStack, age_words, call_lines, stack_document
+from .traced_stack import (
+    TracedStack,
+    age_words,
+    call_lines,
+    stack_document,
+    text_rows,
+)
 from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
+    from .recursion import MergedStack
     from .report import Document
 
 _TOP = 10  # stacks as text
@@ -234,24 +241,24 @@ class TraceReport(Report):
         return "new pages that are still there, by the stack that touched them"
 
     def _stack_lines(self) -> list[str]:
-        merged = recursion.merged(self.stacks)
-        shown = merged[: _TOP if self.top is None else self.top or None]
+        rows = text_rows(self.stacks)
+        shown = rows[: _TOP if self.top is None else self.top or None]
         if not shown:
             return ["", f"{self._heading()}: none"]
         whole = sum(stack.bytes for stack in self.stacks)
         lines = ["", title(f"{self._heading()}:")]
         for row in shown:
             lines += self._one(row, whole)
-        left = len(merged) - len(shown)
+        left = len(rows) - len(shown)
         if left > 0:
-            rest = sum(row.stack.bytes for row in merged[len(shown) :])
+            rest = sum(row.stack.bytes for row in rows[len(shown) :])
             lines.append(
                 f"  and {counted(left, 'more row')} with {human_bytes(rest)} "
                 "(--top)"
             )
         return lines
 
-    def _one(self, row: recursion.MergedStack, whole: int) -> list[str]:
+    def _one(self, row: MergedStack, whole: int) -> list[str]:
         stack = row.stack
         what = [stack.class_text or stack.class_name or ""]
         what += [stack.type] if stack.type else []
@@ -276,7 +283,7 @@ class TraceReport(Report):
                 f"mapped it: {human_bytes(whole)}"
             )
             lines += ["", title(head)]
-            shown = recursion.merged(rows)[:_TOP_UNTOUCHED]
+            shown = text_rows(rows)[:_TOP_UNTOUCHED]
             for row in shown:
                 lines += self._one(row, whole)
             rest = whole - sum(row.stack.bytes for row in shown)

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .recursion import MergedStack, Repeated
+from .recursion import MergedStack, Repeated, merged
 from .units import counted
 
 if TYPE_CHECKING:
@@ -101,6 +101,12 @@ def age_words(stack: TracedStack) -> list[str]:
     ]
 
 
+def text_rows(stacks: Iterable[TracedStack]) -> list[MergedStack]:
+    """The rows of the text, the largest first. Stacks that differ only in
+    calls which are not printed, or in the depth of recursion, are one row."""
+    return merged(stacks, _shown)
+
+
 def call_lines(row: MergedStack) -> list[str]:
     """The calls of a row, those that repeat only once, and what is known of
     the stack beside them."""
@@ -119,10 +125,9 @@ def call_lines(row: MergedStack) -> list[str]:
 def _frame_lines(calls: Sequence[Repeated]) -> list[str]:
     """The first calls, and the program's own first one of Go, however far out
     it is."""
-    first = _first_shown(calls)
-    at = next((i for i, call in enumerate(calls) if _is_own(call)), first)
-    end = first + _CALLS
-    lines = [text for call in calls[first:end] for text in _texts(call)]
+    at = next((i for i, call in enumerate(calls) if _is_own(call)), 0)
+    end = _CALLS
+    lines = [text for call in calls[:end] for text in _texts(call)]
     if at >= end:
         between = _count(calls[end:at])
         if between:
@@ -160,9 +165,9 @@ def _is_own(call: Repeated) -> bool:
     )
 
 
-def _first_shown(calls: Sequence[Repeated]) -> int:
+def _shown(calls: tuple[Repeated, ...]) -> tuple[Repeated, ...]:
     """Calls of the runtime, which every allocation has, are left out, unless C
     has called."""
     at = next((i for i, call in enumerate(calls) if _is_own(call)), 0)
     is_of_c = any(not f.line for call in calls[:at] for f in call.frames)
-    return 0 if is_of_c else at
+    return calls if is_of_c else calls[at:]
