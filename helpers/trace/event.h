@@ -31,8 +31,9 @@ enum gr_event_flag {
 	GR_EVENT_IN_KERNEL = 1, /**< the fault was taken in kernel mode */
 	GR_EVENT_MAPPED = 2,	/**< a mapping was made */
 	GR_EVENT_GIVEN_BACK = 4,
-	GR_EVENT_NO_STACK = 8, /**< over the budget */
+	GR_EVENT_NO_STACK = 8, /**< over the budget, or see below */
 	GR_EVENT_SAMPLE = 16,  /**< a sample of the Go runtime */
+	GR_EVENT_FILLING = 32, /**< no stack, as the ring is almost full */
 };
 
 /** The head of every event. */

@@ -241,10 +241,12 @@ NOINLINE void put_event(struct moment *m)
 		put_head(m, GR_EVENT_REPEAT, s->ref);
 		return;
 	}
-	if (is_ring_filling() ||
-	    !gr_budget_permits_stack(&config, account_ns,
-				     bpf_get_prandom_u32() & 0xffff)) {
+	if (is_ring_filling())
+		m->flags |= GR_EVENT_NO_STACK | GR_EVENT_FILLING;
+	else if (!gr_budget_permits_stack(&config, account_ns,
+					  bpf_get_prandom_u32() & 0xffff))
 		m->flags |= GR_EVENT_NO_STACK;
+	if (m->flags & GR_EVENT_NO_STACK) {
 		put_head(m, GR_EVENT_BRIEF, 0);
 		return;
 	}

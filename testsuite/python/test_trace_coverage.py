@@ -34,7 +34,7 @@ EVENTS = (
     (0x3000, 9, 2, 8192),
     (0x4000, 0, 4, 4096),  # given back
     (0x5000, 0, 8, 4096),  # brief
-    (0x6000, 0, 8 | 2, 4096),
+    (0x6000, 0, 8 | 2 | 32, 4096),
     (0x7000, 0, 8 | 16, 96),  # a sample without its stack
     (0x8000, 0, 0, 4096),  # could not be read
     (0x9000, 0, 1, 4096),
@@ -59,7 +59,7 @@ def test_events_by_stack():
     outcome = counted_events()
     found = findings.coverage(outcome)
     assert (found.with_stack, found.given_back) == (4, 1)
-    assert found.without_stack == [("limited", 3), ("unreadable", 2)]
+    assert found.without_stack == [("over_budget", 2), ("ring_filling", 1), ("unreadable", 2)]
     assert sum(n for _, n in found.without_stack) + 5 == len(EVENTS)
     assert (found.off_s, found.pause_s, found.slowed_s) == (0.0, 0.25, None)
 
@@ -71,15 +71,15 @@ def test_samples_without_a_stack():
     outcome.gathered.take(Message("samples", "2", records))
     found = findings.coverage(outcome)
     assert found.with_stack == 5
-    assert found.without_stack == [("limited", 3), ("unreadable", 3)]
+    assert found.without_stack == [("over_budget", 2), ("ring_filling", 1), ("unreadable", 3)]
 
 
 def test_stacks_that_the_table_of_the_helper_has_no_room_for():
     """They are among the losses already."""
     assert findings.without_stack(counted_events({"table_full": 1})) == [
-        ("limited", 3), ("unreadable", 1)]  # fmt: skip
+        ("over_budget", 2), ("ring_filling", 1), ("unreadable", 1)]  # fmt: skip
     assert findings.without_stack(counted_events({"table_full": 9})) == [
-        ("limited", 3)]  # fmt: skip
+        ("over_budget", 2), ("ring_filling", 1)]  # fmt: skip
 
 
 def test_events_without_a_stack_in_the_kernel():

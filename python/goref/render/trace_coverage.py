@@ -28,11 +28,10 @@ LOST = {
 _UNREAD = "unread"  # counts reads that failed, and no events
 _MISSED = "missed"  # no probe has run, so nothing was counted there
 
-# Why events that were seen had no stack. The helper does not tell the two
-# causes of `limited' apart.
+# Why events that were seen had no stack.
 WITHOUT = {
-    "limited": "the budget (--max-overhead) was used up, or the buffer "
-    "between the kernel and goref was filling",
+    "over_budget": "the budget (--max-overhead) was used up",
+    "ring_filling": "the buffer between the kernel and goref was filling",
     "unreadable": "the stack could not be read",
 }
 
@@ -180,7 +179,7 @@ def _cost_lines(report: TraceReport) -> list[str]:
         digits = 2 if round(share, 2) > limit else 4
         text = (
             f"the probes took {share:.{digits}f} %, more than --max-overhead "
-            f"{limit:g} %: events that are not recorded cost time, too"
+            f"{limit:g} %"
         )
         lines.append(styled(text, "warn"))
     return lines

@@ -114,7 +114,11 @@ def without_stack(outcome: Outcome) -> list[Losses]:
     else:
         stacked = gathered.stacked
         unreadable = stacked.unreadable - gathered.all_lost[_FULL]
-        found = {"limited": stacked.brief, "unreadable": max(unreadable, 0)}
+        found = {
+            "over_budget": stacked.brief - stacked.filling,
+            "ring_filling": stacked.filling,
+            "unreadable": max(unreadable, 0),
+        }
     return [Losses(reason, n) for reason, n in found.items() if n]
 
 

@@ -20,8 +20,9 @@ _MOST_SAMPLES = 1 << 20
 # An event is { u64 address; u32 stack, flags; u64 bytes }, little endian.
 _EVENT_BYTES, _STACK_WORD, _FLAGS_AT = 24, 2, 12
 _SAMPLE_WORDS, _SAMPLE_STACK_WORD = 12, 10
-_GIVEN_BACK, _BRIEF = 4, 8  # flags of the helper
+_GIVEN_BACK, _BRIEF, _FILLING = 4, 8, 32  # flags of the helper
 _IS_BRIEF = bytes(1 if flags & _BRIEF else 0 for flags in range(256))
+_IS_FILLING = bytes(1 if flags & _FILLING else 0 for flags in range(256))
 _MOST_EARLY = 1 << 12  # messages with records, before the program is open
 
 
@@ -52,12 +53,13 @@ class Cost(NamedTuple):
 
 class Stacked:
     """Events, by whether they came with a stack. given_back: of memory that
-    was given back, which have none. brief: without one to save time or room.
+    was given back, which have none. brief: without one to save time, or room;
+    filling: those of them that save room.
     unreadable: the helper could not follow their stack at all."""
 
     def __init__(self) -> None:
         self.with_stack = self.given_back = 0
-        self.brief = self.unreadable = 0
+        self.brief = self.filling = self.unreadable = 0
 
     def add_events(self, records: bytes) -> None:
         """Count records of events. A look at each would cost a busy trace too
@@ -68,6 +70,7 @@ class Stacked:
         words = array("I", records)
         without = words[_STACK_WORD :: _EVENT_BYTES // 4].count(0)
         self.brief += brief
+        self.filling += flags.translate(_IS_FILLING).count(1)
         self.given_back += given_back
         self.unreadable += without - brief - given_back
         self.with_stack += len(flags) - without
