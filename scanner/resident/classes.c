@@ -239,6 +239,16 @@ static void class_main_heap(struct table *t)
 		t->classes[last + 1] = GR_RSS_C_HEAP;
 }
 
+/* The class of a mapping that nothing explains. The kernel names all mappings of
+ * a process but those of private anonymous memory. A core may not have them. */
+static uint8_t class_of_rest(const struct table *t, size_t i)
+{
+	return gr_stop_origin_kind(t->stop) != GR_TARGET_CORE &&
+			       !t->list[i].path ?
+		       GR_RSS_ANONYMOUS :
+		       GR_RSS_UNKNOWN;
+}
+
 struct gr_error *gr_rss_classify(struct gr_stop *stop,
 				 const struct gr_residency *residency,
 				 uint8_t **ret)
@@ -267,7 +277,7 @@ struct gr_error *gr_rss_classify(struct gr_stop *stop,
 	class_own_stacks(&t);
 	for (size_t i = 0; i < size; i++)
 		if (classes[i] == NO_CLASS)
-			classes[i] = GR_RSS_UNKNOWN;
+			classes[i] = class_of_rest(&t, i);
 	*ret = steal_ptr(classes);
 	return NULL;
 }

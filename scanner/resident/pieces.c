@@ -126,8 +126,8 @@ static struct gr_error *add_rest(struct gr_pieces *p, enum gr_rss_class class,
 	struct gr_error *err = NULL;
 	uint64_t stop;
 
-	if (class != GR_RSS_UNKNOWN && class != GR_RSS_RUNTIME &&
-	    class != GR_RSS_THREAD_STACKS) {
+	if (class != GR_RSS_ANONYMOUS && class != GR_RSS_UNKNOWN &&
+	    class != GR_RSS_RUNTIME && class != GR_RSS_THREAD_STACKS) {
 		add(p, class, start, end);
 		return NULL;
 	}

@@ -44,6 +44,7 @@ struct gr_scan;
 	X(C_HEAP, "c_heap", "C heap: other")                                   \
 	X(SHARED, "shared", "shared memory")                                   \
 	X(OTHER, "other_anonymous", "named anonymous memory")                  \
+	X(ANONYMOUS, "anonymous_mappings", "other anonymous mappings")         \
 	X(UNKNOWN, "unknown", "unknown")                                       \
 	X(ZEROS, "zero_pages",                                                 \
 	  "pages of zeros, which may never have been touched")

@@ -278,7 +278,7 @@ KINDS = [
     ("large", "go_heap"),
     ("blocks", "c_heap"),
     ("chunk", "c_heap"),
-    ("mapping", "unknown"),
+    ("mapping", "anonymous_mappings"),
     ("stack", "thread_stacks"),
     ("file", "mapped_files"),
     ("bss", "modules"),
@@ -301,7 +301,7 @@ def test_known_amounts(traced, variant):
         if kind == "mapping" and "stripped" in variant.flavour:
             # The kernel may join it with memory of the runtime, and nothing
             # tells how far that goes.
-            name = max(("unknown", "go_runtime"), key=grown.get)
+            name = max(("anonymous_mappings", "go_runtime"), key=grown.get)
         assert count - PAGE <= grown[name] <= count + beside, kind
         assert tick.lost_events == 0
         if kind == "objects":
@@ -340,8 +340,8 @@ def test_pages_without_a_fault(traced):
     one.growth.add_events(event(start, 2, MAPPED, half))
     tick, _ = one.tick()
     stacks = one.stacks()
-    assert stacks[2, "unknown"] == half
-    assert stacks[0, "unknown"] >= half
+    assert stacks[2, "anonymous_mappings"] == half
+    assert stacks[0, "anonymous_mappings"] >= half
     assert tick.unattributed_bytes >= half
     assert tick.tracked_bytes == sum(stacks.values())
 
@@ -355,17 +355,17 @@ def test_events_of_pages_that_were_there(traced):
     one.growth.add_events(faults(start, count, 1) + faults(start, count, 2))
     one.growth.add_events(event(start, 7, BRIEF))
     one.tick()
-    assert one.stacks()[2, "unknown"] == count - PAGE
+    assert one.stacks()[2, "anonymous_mappings"] == count - PAGE
     one.growth.add_events(faults(start, count, 3))
     tick, _ = one.tick()
     assert tick.new_bytes < 32 * PAGE
-    assert one.stacks()[2, "unknown"] == count - PAGE
-    assert one.stacks()[3, "unknown"] == PAGE
+    assert one.stacks()[2, "anonymous_mappings"] == count - PAGE
+    assert one.stacks()[3, "anonymous_mappings"] == PAGE
     one.growth.add_events(event(start, 9, GIVEN_BACK, count // 2))
     one.growth.add_events(event(start, 4, IN_KERNEL))
     tick, _ = one.tick()
     # The pages around it may have come with it.
-    assert one.stacks()[4, "unknown"] in (PAGE, 16 * PAGE)
+    assert one.stacks()[4, "anonymous_mappings"] in (PAGE, 16 * PAGE)
     assert tick.new_bytes >= PAGE <= tick.gone_bytes
 
 
@@ -394,7 +394,7 @@ def test_memory_limit(traced):
         one.growth.tick()
     one.scan.set_memory_limit(0)
     one.tick()
-    assert one.stacks()[5, "unknown"] >= count - 2 * PAGE
+    assert one.stacks()[5, "anonymous_mappings"] >= count - 2 * PAGE
 
 
 def test_running_threads_have_stacks(traced):

@@ -50,7 +50,7 @@ def test_half_of_it(how):
     """The first half is used. The look at the end reads all of the Go heap, and
     that is no use."""
     found = traced("memory", SIZE // 2, PAGE, "--look", how)
-    idle, resident = found["unknown"]
+    idle, resident = found["anonymous_mappings"]
     assert resident >= SIZE
     assert idle == pytest.approx(SIZE // 2, rel=0.03)
     idle, resident = found["go_heap"]
@@ -58,7 +58,7 @@ def test_half_of_it(how):
 
 
 def test_every_second_page():
-    idle, _ = traced("memory", SIZE, 2 * PAGE)["unknown"]
+    idle, _ = traced("memory", SIZE, 2 * PAGE)["anonymous_mappings"]
     assert idle == pytest.approx(SIZE // 2, rel=0.03)
 
 
@@ -82,7 +82,7 @@ def test_huge_pages():
     whole."""
     if not has_huge_pages():
         pytest.skip("the machine has no huge pages")
-    idle, _ = traced("huge", SIZE // 2, 2 * MIB)["unknown"]
+    idle, _ = traced("huge", SIZE // 2, 2 * MIB)["anonymous_mappings"]
     assert idle == pytest.approx(SIZE // 2, rel=0.05)
 
 
@@ -94,7 +94,7 @@ def test_memory_that_is_mapped_meanwhile():
             program.take("memory", SIZE, SIZE)
             trace.interval()
             document = trace.end(signal.SIGINT)
-    [row] = [r for r in document["idle"] if r["name"] == "unknown"]
+    [row] = [r for r in document["idle"] if r["name"] == "anonymous_mappings"]
     assert row["rss_bytes"] >= SIZE
     assert row["idle_bytes"] <= MIB
 

@@ -269,6 +269,7 @@ _GROUPS = {
     "thread_stacks": "thread stacks",
     "modules": "executable and libraries",
     "mapped_files": "files",
+    "anonymous_mappings": "other anonymous",
     "unknown": "unknown",
 }
 
