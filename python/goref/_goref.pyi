@@ -1292,7 +1292,10 @@ class GrowthGroup(NamedTuple):  # gr_growth_group
     stack: int
     """The id of the stack that touched the pages; 0: none is known."""
     class_name: str  # class
-    """A class of Rss."""
+    """As of GrowthTick."""
+    rss_class: str
+    """The class of Rss, which tells live objects from garbage, and blocks of C
+    by what holds them."""
     class_text: str
     """The same in words."""
     type: _Text | None

@@ -24,6 +24,15 @@ const char *gr_class_sums_text(enum gr_rss_class class)
 				      gr_rss_class_text(class);
 }
 
+enum gr_rss_class gr_class_sums_whole(enum gr_rss_class class)
+{
+	if (class <= GR_RSS_TAILS)
+		return GR_RSS_LIVE;
+	if (class >= GR_RSS_C_HELD_BY_GO && class <= GR_RSS_C_HEAP)
+		return GR_RSS_C_HEAP;
+	return class;
+}
+
 static void add_to_stack(struct gr_class_sums *sums, uint32_t stack,
 			 enum gr_rss_class class, uint64_t bytes)
 {

@@ -39,6 +39,10 @@ void gr_class_sums_deinit(struct gr_class_sums *sums);
 const char *gr_class_sums_name(enum gr_rss_class class);
 const char *gr_class_sums_text(enum gr_rss_class class);
 
+/** The class that a tick has in place of one that only a mark, or a graph of the
+ * blocks, tells apart. */
+enum gr_rss_class gr_class_sums_whole(enum gr_rss_class class);
+
 /**
  * The classes of the mappings of the stop, for gr_class_sums_add() and free().
  * The stop was read by gr_scan_read_running().

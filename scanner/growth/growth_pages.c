@@ -2,6 +2,7 @@
 #include "growth/growth_pages.h"
 
 #include "base/cleanup.h"
+#include "growth/class_sums.h"
 #include "growth/page_holders.h"
 #include "inferior/elf.h"
 #include "profiles/site_table.h"
@@ -118,7 +119,8 @@ static struct gr_error *add_group(struct looker *l, uint32_t stack,
 	struct gr_program *program = l->answers->stop->program;
 	struct gr_growth_group group = {
 		.stack = stack,
-		.class = gr_rss_class_name(facts->class),
+		.class = gr_class_sums_name(gr_class_sums_whole(facts->class)),
+		.rss_class = gr_rss_class_name(facts->class),
 		.class_text = gr_rss_class_text(facts->class),
 		.site = site_name(l, facts->site),
 		.holder = holder_name(l, facts),
@@ -387,7 +389,7 @@ static int compare_texts(const char *a, const char *b)
 static int by_bytes(const void *a, const void *b)
 {
 	const struct gr_growth_group *x = a, *y = b;
-	int order = compare_texts(x->class, y->class);
+	int order = compare_texts(x->rss_class, y->rss_class);
 
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;

@@ -13,8 +13,10 @@ struct gr_scan;
 
 /** Memory that has all of this in common. Strings belong to the scan. */
 struct gr_growth_group {
-	uint32_t stack;	   /**< It touched the pages; 0: none is known. */
-	const char *class; /**< A class of `rss`, and what it is: static. */
+	uint32_t stack; /**< It touched the pages; 0: none is known. */
+	/** As a tick has it; the class of `rss`, which may say more; and that in
+	 * words. All are static. */
+	const char *class, *rss_class;
 	const char *class_text;
 	const char *type; /**< The objects' or blocks'; NULL: not known. */
 	/** The innermost call that has allocated an object, if the runtime has

@@ -143,6 +143,19 @@ def test_the_look_tells_its_pause(grown):
     assert document["pause_s"] > 0
 
 
+def test_stacks_join_classes(grown):
+    """The stacks of a class have what it has grown by."""
+    _, document, _ = grown
+    found = growths(document)
+    assert {stack["class"] for stack in document["stacks"]} <= found.keys()
+    for name in ("go_heap", "c_heap"):
+        rows = [s for s in document["stacks"] if s["class"] == name]
+        assert len({s["rss_class"] for s in rows}) > 1
+        assert sum(s["bytes"] for s in rows) == pytest.approx(
+            found[name], rel=0.03
+        )
+
+
 def test_who_holds_the_pages(grown):
     """The look at the end names types and holders."""
     _, document, _ = grown

@@ -46,13 +46,14 @@ def report(**more):
         "rss_before_bytes": 10 * MIB,
         "rss_after_bytes": 14 * MIB,
         "classes": [
-            ClassGrowth("go_heap_live", "Go heap: objects", 5 * MIB),
+            ClassGrowth("go_heap", "Go heap: objects", 5 * MIB),
             ClassGrowth("c_heap", "C heap: other", -MIB),
             ClassGrowth("unknown", "unknown", 0),
         ],
         "stacks": [
-            TracedStack(FRAMES, 4 * MIB, 1024, "go_heap_live",
-                        "Go heap: objects", "main.T", None, "main.cache"),
+            TracedStack(FRAMES, 4 * MIB, 1024, "go_heap",
+                        "Go heap: objects", "main.T", None, "main.cache",
+                        rss_class="go_heap_live"),
             TracedStack(C_FRAMES, MIB, 256, "c_heap", "C heap: other",
                         is_finished=False),
             TracedStack([], 4096, 1),
@@ -348,7 +349,10 @@ def test_json():
     assert [call["function"] for call in first["frames"]] == [
         call.function for call in FRAMES
     ]
-    assert first["class"] == "go_heap_live" and first["holder"] == "main.cache"
+    assert first["class"] in {row["name"] for row in found["classes"]}
+    assert first["rss_class"] == "go_heap_live"
+    assert second["class"] == "c_heap" and second["rss_class"] is None
+    assert first["holder"] == "main.cache"
     assert first["blocks"] == 1024 and second["finished"] is False
     assert found["dropped"] == 0 and found["overhead_percent"] == 0.1235
     assert found["partial"] == [] and found["complete"]

@@ -263,11 +263,12 @@ def test_weight_of_a_sample(size):
 def stacks():
     call = TracedFrame("main.f", "m.go", 3), TracedFrame("main.main", "m.go", 9)
     return [
-        TracedStack(call, 8192, 2, "go_heap_live", "", "main.T", None, "main.x"),
+        TracedStack(call, 8192, 2, "go_heap", "", "main.T", None, "main.x",
+                    rss_class="go_heap_live"),
         TracedStack(call[1:], 4096),
         TracedStack([TracedFrame("a;b c", "lib.so", 0)], 1, None, "c_heap"),
         TracedStack([], 5),
-    ]
+    ]  # fmt: skip
 
 
 def test_folded():

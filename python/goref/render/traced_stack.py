@@ -27,11 +27,13 @@ class TracedFrame(NamedTuple):
 class TracedStack(NamedTuple):
     """Memory that one stack let grow.
 
-    blocks: pages, objects or allocations; None: not counted. class_name,
-    class_text: of `rss'. holder: what holds the memory; None: not known.
-    is_finished: the start of the stack was reached. goroutines: ids of those
-    that allocated, and labels: their pprof labels. oldest_s: the age of the
-    oldest block; None: not known."""
+    blocks: pages, objects or allocations; None: not counted. class_name: as of
+    the classes of the report. class_text: in words, as rss_class, if there is
+    one: of `rss', by a look at the memory. holder: what holds the memory, or
+    the variable that it is; None: not known. is_finished: the start of the
+    stack was reached. goroutines: ids of those that allocated, and labels:
+    their pprof labels. oldest_s: the age of the oldest block; None: not
+    known."""
 
     frames: Sequence[TracedFrame]
     bytes: int
@@ -45,6 +47,7 @@ class TracedStack(NamedTuple):
     goroutines: Sequence[int] = ()
     labels: Sequence[tuple[str, str]] = ()
     oldest_s: float | None = None
+    rss_class: str | None = None
 
 
 def stack_document(stack: TracedStack) -> Document:
@@ -53,6 +56,7 @@ def stack_document(stack: TracedStack) -> Document:
         "bytes": stack.bytes,
         "blocks": stack.blocks,
         "class": stack.class_name,
+        "rss_class": stack.rss_class,
         "type": stack.type,
         "site": stack.site,
         "holder": stack.holder,

@@ -210,6 +210,7 @@ def _page_row(stacks: Stacks, row: Any) -> TracedStack:
         getattr(row, "site", None),
         getattr(row, "holder", None),
         is_finished,
+        rss_class=getattr(row, "rss_class", None),
     )
 
 
@@ -218,13 +219,14 @@ def _page_row(stacks: Stacks, row: Any) -> TracedStack:
 
 class _Group(NamedTuple):
     stack: int
-    class_name: str | None
+    rss_class: str | None
     class_text: str
     type: str | None
     holder: str | None
     labels: tuple[tuple[str, str], ...]
 
 
+_HEAP = "go_heap"  # the class of objects at a tick
 # Classes of rss, of objects that are reached and of others.
 _LIVE = "go_heap_live", "Go heap: reached objects"
 _GARBAGE = "go_heap_garbage", "Go heap: garbage"
@@ -289,7 +291,7 @@ def _sample_row(stacks: Stacks, group: _Group, it: _Sum) -> TracedStack:
         frames,
         round(it.bytes),
         round(it.objects),
-        group.class_name,
+        _HEAP if group.rss_class else None,
         group.class_text,
         group.type,
         None,
@@ -297,6 +299,7 @@ def _sample_row(stacks: Stacks, group: _Group, it: _Sum) -> TracedStack:
         is_finished,
         sorted(it.goroutines),
         group.labels,
+        rss_class=group.rss_class,
     )
 
 

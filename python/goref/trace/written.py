@@ -24,7 +24,7 @@ def folded(stacks: Sequence[TracedStack]) -> str:
         calls = [frame.function for frame in reversed(stack.frames)]
         calls = [_folded_name(name) for name in calls or [_UNKNOWN]]
         if stack.class_name:
-            calls.append(f"[{stack.class_name}]")
+            calls.append(f"[{stack.rss_class or stack.class_name}]")
         lines.append(f"{';'.join(calls)} {stack.bytes}\n")
     return "".join(lines)
 
@@ -37,6 +37,7 @@ def _folded_name(name: str) -> str:
 def _labels(stack: TracedStack) -> tuple[tuple[str, str], ...]:
     found = {
         "class": stack.class_name,
+        "rss_class": stack.rss_class,
         "type": stack.type,
         "holder": stack.holder,
         **dict(stack.labels),
