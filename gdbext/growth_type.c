@@ -126,12 +126,14 @@ PyObject *gr_py_growth_mappings(PyObject *obj, PyObject *unused)
 
 PyObject *gr_py_growth_pages(PyObject *obj, PyObject *unused)
 {
-	const struct gr_owned_vector *list = gr_growth_pages(cast(obj)->growth);
+	_cleanup_(gr_owned_vector_deinit) struct gr_owned_vector list = { 0 };
+	struct gr_error *err = gr_growth_pages(cast(obj)->growth, &list);
 
 	(void)unused;
-	return PyBytes_FromStringAndSize(
-		(const char *)list->data,
-		(Py_ssize_t)(list->size * sizeof(*list->data)));
+	return err ? gr_py_raise(err) :
+		     PyBytes_FromStringAndSize(
+			     (const char *)list.data,
+			     (Py_ssize_t)(list.size * sizeof(*list.data)));
 }
 
 // The first lines of the text are the signature of the constructor.

@@ -1305,7 +1305,9 @@ class GrowthGroup(NamedTuple):  # gr_growth_group
     that."""
     holder: _Text | None
     """The variable, goroutines or group at the start of the nearest path to an
-    object or a block; the goroutines of a stack; "nobody"; or None."""
+    object or a block, or to a pointer into a mapping; the goroutines of a
+    stack; the variable that has the pages of data, or `bss of libfoo.so`;
+    "nobody"; or None."""
     bytes: int
 
 class GrowthPages(NamedTuple):  # gr_growth_pages
@@ -2456,7 +2458,7 @@ class Growth:
         """The mappings that had resident pages at the last tick, by address."""
     def pages(self) -> bytes:
         """The pages of stacks() by address, 24 bytes for each range: start, end (u64), id
-        of the stack, 0 (u32)."""
+        of the stack, number of the call that has mapped it or 0 (u32)."""
 
 @final
 class Scan:

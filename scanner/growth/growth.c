@@ -15,6 +15,7 @@ struct gr_growth {
 	struct gr_touches touches;
 	struct gr_owners owners;
 	struct gr_untouched untouched;
+	struct gr_remap_vector mapped; /* since the first tick */
 	struct gr_thread_stacks thread_stacks;
 	struct gr_c_block_memo c_memo;
 	/* By the last tick. */
@@ -47,6 +48,7 @@ void gr_growth_destroy(struct gr_growth *growth)
 	gr_touches_deinit(&growth->touches);
 	gr_owners_deinit(&growth->owners);
 	gr_untouched_deinit(&growth->untouched);
+	gr_remap_vector_deinit(&growth->mapped);
 	gr_thread_stacks_deinit(&growth->thread_stacks);
 	gr_c_block_memo_deinit(&growth->c_memo);
 	gr_growth_stack_vector_deinit(&growth->stacks);
@@ -172,6 +174,9 @@ static struct gr_error *join(struct gr_growth *growth, struct gr_stop *stop,
 		err = gr_untouched_update(&growth->untouched, now,
 					  &growth->touches, &poll);
 	if (!err)
+		err = gr_mapped_update(&growth->mapped, now, &growth->touches,
+				       &poll);
+	if (!err)
 		err = gr_owners_update(&growth->owners, now, &growth->touches,
 				       &poll, &tick->flow);
 	if (!err)
@@ -264,7 +269,8 @@ gr_growth_mappings(const struct gr_growth *growth)
 	return &growth->mappings;
 }
 
-const struct gr_owned_vector *gr_growth_pages(const struct gr_growth *growth)
+struct gr_error *gr_growth_pages(const struct gr_growth *growth,
+				 struct gr_owned_vector *ret)
 {
-	return &growth->owners.owned;
+	return gr_mapped_number(&growth->mapped, &growth->owners.owned, ret);
 }

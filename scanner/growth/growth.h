@@ -77,7 +77,9 @@ gr_growth_untouched(const struct gr_growth *growth);
 const struct gr_mapping_class_vector *
 gr_growth_mappings(const struct gr_growth *growth);
 
-/** The pages of gr_growth_stacks() by address. */
-const struct gr_owned_vector *gr_growth_pages(const struct gr_growth *growth);
+/** The pages of gr_growth_stacks() by address. @p ret was empty, and needs
+ * gr_owned_vector_deinit() in any case. */
+struct gr_error *gr_growth_pages(const struct gr_growth *growth,
+				 struct gr_owned_vector *ret) GR_MUST_CHECK;
 
 #endif /* GR_GROWTH_H */

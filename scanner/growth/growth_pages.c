@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "growth/class_sums.h"
-#include "growth/page_holders.h"
+#include "growth/mapping_holders.h"
 #include "inferior/elf.h"
 #include "profiles/site_table.h"
 #include "resident/c_pages.h"
@@ -42,6 +42,8 @@ struct looker {
 	size_t npages, next;
 	struct gr_c_pages c_pages;
 	struct gr_page_holders holders;
+	struct gr_held_mappings mappings;
+	bool has_mappings; /* their holders have been looked for */
 	struct gr_sites sites;
 	struct sampled_vector sampled; /* by object */
 	bool is_leak_proven;
@@ -68,6 +70,7 @@ static void looker_deinit(struct looker *l)
 {
 	gr_c_pages_deinit(&l->c_pages);
 	gr_page_holders_deinit(&l->holders);
+	gr_held_mappings_deinit(&l->mappings);
 	gr_sites_deinit(&l->sites);
 	sampled_vector_deinit(&l->sampled);
 	gr_growth_group_vector_deinit(&l->groups);
@@ -271,6 +274,42 @@ static struct gr_error *look_at_stacks(struct looker *l, uint32_t stack,
 	return err;
 }
 
+static struct gr_error *look_at_data(struct looker *l, uint32_t stack,
+				     uint64_t start, uint64_t end)
+{
+	struct facts facts = { GR_RSS_MODULES, NO_NUMBER, NO_NUMBER,
+			       NO_NUMBER };
+	struct gr_error *err = NULL;
+	uint64_t stop;
+
+	// Bounded by the pages: each turn passes one.
+	for (; !err && start < end; start = stop) {
+		err = gr_page_holder_of_data(&l->holders, start, end, &stop,
+					     &facts.holder);
+		if (!err)
+			err = count(l, stack, facts, stop - start);
+	}
+	return err;
+}
+
+/* Look at memory that the program may have mapped itself. All of the heap is
+ * read for pointers to it, but only if there is any. */
+static struct gr_error *look_at_mapping(struct looker *l, uint32_t stack,
+					enum gr_rss_class class, uint64_t start,
+					uint64_t end)
+{
+	struct facts facts = { class, NO_NUMBER, NO_NUMBER, NO_NUMBER };
+	struct gr_error *err = NULL;
+
+	if (!l->has_mappings)
+		err = gr_mapping_holders_find(&l->holders, l->pages, l->npages,
+					      &l->mappings);
+	l->has_mappings = true;
+	// A range of pages is of one mapping.
+	facts.holder = gr_mapping_holder_at(&l->mappings, start);
+	return err ? err : count(l, stack, facts, end - start);
+}
+
 static struct gr_error *look_at(struct looker *l, uint32_t stack,
 				enum gr_rss_class class, uint64_t start,
 				uint64_t end)
@@ -284,6 +323,11 @@ static struct gr_error *look_at(struct looker *l, uint32_t stack,
 	if (class == GR_RSS_C_HELD_BY_GO || class == GR_RSS_C_HELD_BY_C ||
 	    class == GR_RSS_C_LEAKED)
 		return look_at_block(l, stack, class, start, end - start);
+	if (class == GR_RSS_MODULES)
+		return look_at_data(l, stack, start, end);
+	if (class == GR_RSS_ANONYMOUS || class == GR_RSS_OTHER ||
+	    class == GR_RSS_SHARED)
+		return look_at_mapping(l, stack, class, start, end);
 	return count(l, stack, facts, end - start);
 }
 

@@ -23,7 +23,9 @@ struct gr_growth_group {
 	 * sampled that; else NULL. */
 	const char *site;
 	/** The variable, goroutines or group at the start of the nearest path to
-	 * an object or a block; the goroutines of a stack; "nobody"; or NULL. */
+	 * an object or a block, or to a pointer into a mapping; the goroutines
+	 * of a stack; the variable that has the pages of data, or `bss of
+	 * libfoo.so`; "nobody"; or NULL. */
 	const char *holder;
 	uint64_t bytes; /**< In the pages, as far as these are resident. */
 };

@@ -2,11 +2,15 @@
 #include "growth/page_holders.h"
 
 #include "base/sort.h"
+#include "goruntime/layout/c_variable.h"
 #include "graph/poll.h"
+#include "inferior/elf.h"
+#include "naming/locate.h"
 #include "naming/vertex.h"
+#include "native/class_name.h"
 
 /** The kinds of keys of names. */
-enum { KEY_VERTEX = 1, KEY_START };
+enum { KEY_VERTEX = 1, KEY_START, KEY_ROOT, KEY_WORD, KEY_VARIABLE, KEY_DATA };
 
 void gr_page_holders_deinit(struct gr_page_holders *holders)
 {
@@ -152,4 +156,142 @@ struct gr_error *gr_page_holder_of_stack(struct gr_page_holders *holders,
 		*stop = edge;
 	return is_inside ? name_goroutine(holders, owner->goroutine, ret) :
 			   NULL;
+}
+
+// ---------------------------------------------------------------------- edges
+
+static struct gr_error *name_listed(struct gr_page_holders *holders,
+				    uint32_t index, uint32_t *ret)
+{
+	const struct gr_root *root =
+		&holders->answers->stop->roots.list.data[index];
+	struct gr_error *err;
+
+	if (root->goroutine != UINT32_MAX)
+		return name_goroutine(holders, root->goroutine, ret);
+	err = enter(holders, index, KEY_ROOT, ret);
+	if (!err)
+		holders->names.data[*ret] = root->name;
+	return err;
+}
+
+/* Name a word of data or of a stack that no variable of Go covers. */
+static struct gr_error *name_word(struct gr_page_holders *holders,
+				  const struct gr_edge *edge, uint32_t *ret)
+{
+	const struct gr_stop *stop = holders->answers->stop;
+	struct gr_root word;
+	struct gr_error *err = gr_roots_name_word(
+		&stop->sched, &stop->roots, edge->root, edge->addr, &word);
+
+	if (!err && word.goroutine != UINT32_MAX)
+		return name_goroutine(holders, word.goroutine, ret);
+	if (!err)
+		err = enter(holders, edge->addr, KEY_WORD, ret);
+	if (!err)
+		holders->names.data[*ret] = word.name;
+	return err;
+}
+
+struct gr_error *gr_page_holder_of_edge(struct gr_page_holders *holders,
+					const struct gr_edge *edge,
+					uint32_t *ret)
+{
+	const struct gr_graph *g = holders->answers->graph->graph;
+
+	*ret = UINT32_MAX;
+	if (edge->from == GR_OBJ_NONE)
+		return edge->is_area ? name_word(holders, edge, ret) :
+				       name_listed(holders, edge->root, ret);
+	gr_vertex v = gr_object_vertex(g->objects, edge->from);
+	return v == GR_VERTEX_NONE ? NULL : gr_page_holder_of(holders, v, ret);
+}
+
+// ----------------------------------------------------------------------- data
+
+/* The variable of a symbol, which has the address. */
+static struct gr_error *name_variable(struct gr_page_holders *holders,
+				      const struct gr_symbol *symbol,
+				      uint32_t *ret)
+{
+	struct gr_runtime *rt = &holders->answers->stop->program->rt;
+	struct gr_c_variable variable;
+	struct gr_error *err = enter(holders, symbol->addr, KEY_VARIABLE, ret);
+
+	if (err || holders->names.data[*ret])
+		return err;
+	err = gr_c_variable_find(rt, symbol->addr, &variable);
+	return err ? err :
+		     gr_variable_name(rt->arena, variable.name,
+				      &holders->names.data[*ret]);
+}
+
+/* The path of the executable may be that of a link to it. */
+static const char *file_name(const struct gr_image *image, size_t module)
+{
+	const char *path = gr_image_module_name(image, module);
+	const char *slash = strrchr(path, '/');
+
+	if (!module)
+		return "the executable";
+	return slash ? slash + 1 : path;
+}
+
+/* The section of data at @p addr and its file, in words. */
+static struct gr_error *name_data(struct gr_page_holders *holders,
+				  size_t module, uint64_t addr, uint32_t *ret)
+{
+	struct gr_runtime *rt = &holders->answers->stop->program->rt;
+	const char *section = gr_data_section(rt->image, module, addr);
+
+	*ret = UINT32_MAX;
+	if (!section)
+		return NULL;
+	struct gr_error *err = enter(holders,
+				     (uint64_t)module << 1 | (*section == 'b'),
+				     KEY_DATA, ret);
+	if (err || holders->names.data[*ret])
+		return err;
+	holders->names.data[*ret] = gr_arena_internf(
+		rt->arena, "%s of %s", section, file_name(rt->image, module));
+	return holders->names.data[*ret] ? NULL : &gr_enomem;
+}
+
+struct gr_error *gr_page_holder_of_word(struct gr_page_holders *holders,
+					uint64_t addr, uint32_t *ret)
+{
+	struct gr_runtime *rt = &holders->answers->stop->program->rt;
+	size_t module = gr_image_module_at(rt->image, addr);
+	struct gr_symbol symbol;
+	struct gr_error *err = gr_c_symbol_find(rt, module, addr, &symbol);
+
+	if (err)
+		return err;
+	return symbol.name ? name_variable(holders, &symbol, ret) :
+			     name_data(holders, module, addr, ret);
+}
+
+struct gr_error *gr_page_holder_of_data(struct gr_page_holders *holders,
+					uint64_t addr, uint64_t end,
+					uint64_t *stop, uint32_t *ret)
+{
+	struct gr_runtime *rt = &holders->answers->stop->program->rt;
+	size_t module = gr_image_module_at(rt->image, addr);
+	uint64_t page_end = (addr | (GR_PAGE_BYTES - 1)) + 1;
+	struct gr_symbol symbol;
+	struct gr_error *err = gr_runtime_step(rt, 1);
+
+	if (!err)
+		err = gr_c_symbol_find(rt, module, addr, &symbol);
+	if (err)
+		return err;
+	uint64_t last = (symbol.addr + symbol.bytes) & ~(GR_PAGE_BYTES - 1);
+	// The page may begin before the variable does.
+	bool is_whole = symbol.name && last >= page_end &&
+			symbol.addr <= (addr & ~(GR_PAGE_BYTES - 1));
+	*stop = is_whole ? last : page_end;
+	if (*stop > end)
+		*stop = end;
+	return is_whole ? name_variable(holders, &symbol, ret) :
+			  name_data(holders, module, addr, ret);
 }

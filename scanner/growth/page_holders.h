@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** page_holders: the names of what holds objects, blocks of C and stacks. */
+/** page_holders: the names of what holds objects, blocks of C and stacks, and of
+ * the variables that data is in. */
 #ifndef GR_PAGE_HOLDERS_H
 #define GR_PAGE_HOLDERS_H
 
 #include "graph/graph.h"
 #include "graph/keys.h"
+#include "mark/edges.h"
 #include "scan/answers.h"
 
 /** A goroutine's stack: [start, end). */
@@ -39,5 +41,25 @@ struct gr_error *gr_page_holder_of_stack(struct gr_page_holders *holders,
 					 uint64_t addr, uint64_t end,
 					 uint64_t *stop,
 					 uint32_t *ret) GR_MUST_CHECK;
+
+/** The holder of what the pointer @p edge leads to: what its object has, or the
+ * root. UINT32_MAX: its object is garbage. */
+struct gr_error *gr_page_holder_of_edge(struct gr_page_holders *holders,
+					const struct gr_edge *edge,
+					uint32_t *ret) GR_MUST_CHECK;
+
+/** The variable that the word of data at @p addr belongs to, or the section and
+ * the file: `bss of libfoo.so`. UINT32_MAX: it lies in no data. */
+struct gr_error *gr_page_holder_of_word(struct gr_page_holders *holders,
+					uint64_t addr,
+					uint32_t *ret) GR_MUST_CHECK;
+
+/** As gr_page_holder_of_word() for pages of data: a variable is the holder of the
+ * pages that it has whole.
+ * @param[out] stop Up to there it is the same; at most @p end. */
+struct gr_error *gr_page_holder_of_data(struct gr_page_holders *holders,
+					uint64_t addr, uint64_t end,
+					uint64_t *stop,
+					uint32_t *ret) GR_MUST_CHECK;
 
 #endif /* GR_PAGE_HOLDERS_H */

@@ -108,7 +108,8 @@ static bool append_uncut(struct gr_remap_vector *list, struct gr_remap piece,
 		if (cut.start >= piece.end)
 			break;
 		// A piece of an earlier tick has order 0, and loses in any case.
-		if (cut.order < piece.order || cut.end <= piece.start)
+		if (cut.order < piece.order || cut.end <= piece.start ||
+		    cut.start == cut.end)
 			continue;
 		left.end = cut.start;
 		if (!append(list, left))
@@ -206,22 +207,39 @@ static uint64_t leave_out(struct gr_remap_vector *list)
 
 // --------------------------------------------------------------------- update
 
-static struct gr_error *update(struct update *u, const struct gr_residency *now,
-			       const struct gr_touches *touches)
+/* Begin with the old list, and take what was mapped since then, as far as it is
+ * memory now. */
+static struct gr_error *take_mappings(struct update *u,
+				      const struct gr_remap_vector *old,
+				      const struct gr_residency *now,
+				      const struct gr_touches *touches)
 {
 	const struct gr_remap_vector *mapped = &touches->mapped;
-	const struct gr_remap_vector *back = &touches->given_back;
-	struct gr_error *err =
-		cut_out(u, (struct cuts){ mapped->size, replaced_cut, mapped });
+	struct gr_error *err;
 
+	if (!gr_remap_vector_reserve(&u->list, old->size + 1))
+		return &gr_enomem;
+	if (old->size)
+		memcpy(u->list.data, old->data, old->size * sizeof(*old->data));
+	u->list.size = old->size;
+	err = cut_out(u, (struct cuts){ mapped->size, replaced_cut, mapped });
 	if (!err)
 		err = merge(u, mapped);
-	if (!err)
-		err = cut_out(u, (struct cuts){ back->size, remap_cut, back });
-	if (!err)
-		err = cut_out(u, (struct cuts){ now->mappings.list.size + 1,
-						unmapped_cut,
-						&now->mappings.list });
+	return err ? err :
+		     cut_out(u, (struct cuts){ now->mappings.list.size + 1,
+					       unmapped_cut,
+					       &now->mappings.list });
+}
+
+/* Leave out what was in use. */
+static struct gr_error *drop_touched(struct update *u,
+				     const struct gr_residency *now,
+				     const struct gr_touches *touches)
+{
+	const struct gr_remap_vector *back = &touches->given_back;
+	struct gr_error *err =
+		cut_out(u, (struct cuts){ back->size, remap_cut, back });
+
 	if (!err)
 		err = cut_out(u, (struct cuts){ now->ranges.size, resident_cut,
 						&now->ranges });
@@ -243,12 +261,9 @@ struct gr_error *gr_untouched_update(struct gr_untouched *untouched,
 
 	if (!old->size && !touches->mapped.size)
 		return NULL;
-	if (!gr_remap_vector_reserve(&u.list, old->size + 1))
-		return &gr_enomem;
-	if (old->size)
-		memcpy(u.list.data, old->data, old->size * sizeof(*old->data));
-	u.list.size = old->size;
-	struct gr_error *err = update(&u, now, touches);
+	struct gr_error *err = take_mappings(&u, old, now, touches);
+	if (!err)
+		err = drop_touched(&u, now, touches);
 	if (err) {
 		gr_remap_vector_deinit(&u.list);
 		return err;
@@ -257,6 +272,65 @@ struct gr_error *gr_untouched_update(struct gr_untouched *untouched,
 	untouched->left_out_bytes += leave_out(&u.list);
 	gr_remap_vector_deinit(&untouched->list);
 	untouched->list = u.list;
+	return NULL;
+}
+
+struct gr_error *gr_mapped_update(struct gr_remap_vector *mapped,
+				  const struct gr_residency *now,
+				  const struct gr_touches *touches,
+				  const struct gr_poll *poll)
+{
+	struct update u = { .poll = poll };
+
+	if (!mapped->size && !touches->mapped.size)
+		return NULL;
+	struct gr_error *err = take_mappings(&u, mapped, now, touches);
+	if (err) {
+		gr_remap_vector_deinit(&u.list);
+		return err;
+	}
+	for (size_t i = 0; i < u.list.size; i++)
+		u.list.data[i].order = 0;
+	leave_out(&u.list);
+	gr_remap_vector_deinit(mapped);
+	*mapped = u.list;
+	return NULL;
+}
+
+/* Append a range of pages, part by part: each part lies in one mapping of the
+ * list, or in none. */
+static bool append_parts(struct gr_owned_vector *ret,
+			 struct gr_owned_pages range,
+			 const struct gr_remap_vector *mapped)
+{
+	size_t i = gr_count_before(mapped->size, k,
+				   mapped->data[k].end <= range.start);
+
+	// Bounded by the mappings that the range lies in.
+	while (range.start < range.end) {
+		const struct gr_remap *m = i < mapped->size ? &mapped->data[i] :
+							      NULL;
+		bool is_inside = m && m->start <= range.start;
+		struct gr_owned_pages part = range;
+		uint64_t stop = !m ? range.end : is_inside ? m->end : m->start;
+
+		part.mapping = is_inside ? (uint32_t)i + 1 : 0;
+		part.end = stop < range.end ? stop : range.end;
+		if (!gr_owned_vector_append(ret, part))
+			return false;
+		range.start = part.end;
+		i += is_inside;
+	}
+	return true;
+}
+
+struct gr_error *gr_mapped_number(const struct gr_remap_vector *mapped,
+				  const struct gr_owned_vector *owned,
+				  struct gr_owned_vector *ret)
+{
+	for (size_t i = 0; i < owned->size; i++)
+		if (!append_parts(ret, owned->data[i], mapped))
+			return &gr_enomem;
 	return NULL;
 }
 

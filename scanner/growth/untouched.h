@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * untouched: memory that was mapped while the process was watched, and that was
- * not seen in use since then: it was resident or in swap at no tick, and had no
- * fault.
+ * untouched: memory that was mapped while the process was watched, and of that
+ * what was not seen in use since then: it was resident or in swap at no tick, and
+ * had no fault.
  */
 #ifndef GR_UNTOUCHED_H
 #define GR_UNTOUCHED_H
@@ -34,6 +34,24 @@ struct gr_error *gr_untouched_update(struct gr_untouched *untouched,
 				     const struct gr_residency *now,
 				     const struct gr_touches *touches,
 				     const struct gr_poll *poll) GR_MUST_CHECK;
+
+/**
+ * Take the events since the last tick into a list of all that was mapped, call
+ * by call, as far as it is memory now: by address, without overlaps. `order` is
+ * of no meaning. If this fails, nothing has changed.
+ *
+ * @param touches Settled.
+ */
+struct gr_error *gr_mapped_update(struct gr_remap_vector *mapped,
+				  const struct gr_residency *now,
+				  const struct gr_touches *touches,
+				  const struct gr_poll *poll) GR_MUST_CHECK;
+
+/** Pages with the numbers of their mappings in that list, from 1 on. @p ret was
+ * empty, and needs gr_owned_vector_deinit() in any case. */
+struct gr_error *gr_mapped_number(const struct gr_remap_vector *mapped,
+				  const struct gr_owned_vector *owned,
+				  struct gr_owned_vector *ret) GR_MUST_CHECK;
 
 /**
  * The part of the list that can be written to.

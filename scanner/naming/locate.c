@@ -115,9 +115,8 @@ static bool locate_data(struct gr_program *program, const struct gr_module *m,
 	return false;
 }
 
-/* The part of a file that has an address: "data" or "bss"; NULL: neither. */
-static const char *c_section(const struct gr_image *image, size_t module,
-			     uint64_t addr)
+const char *gr_data_section(const struct gr_image *image, size_t module,
+			    uint64_t addr)
 {
 	const struct gr_elf *elf =
 		module == SIZE_MAX ? NULL : gr_image_elf(image, module);
@@ -163,7 +162,7 @@ static struct gr_error *locate_c_data(struct gr_stop *stop,
 {
 	struct gr_arena *arena = stop->program->rt.arena;
 	size_t module = gr_image_module_at(stop->image, at->addr);
-	const char *section = c_section(stop->image, module, at->addr);
+	const char *section = gr_data_section(stop->image, module, at->addr);
 
 	*ret = section;
 	if (!section)

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/error.h"
 
+struct gr_image;
 struct gr_scan;
 struct gr_stop;
 
@@ -59,6 +60,11 @@ struct gr_error *gr_scan_locate(struct gr_scan *scan, uint64_t addr,
 /** gr_scan_locate() for callers that hold the guard. */
 struct gr_error *gr_stop_locate(struct gr_stop *stop, uint64_t addr,
 				struct gr_located *ret) GR_MUST_CHECK;
+
+/** The part of the file of module @p module of the image that has an address:
+ * "data" or "bss"; NULL: neither, or SIZE_MAX. */
+const char *gr_data_section(const struct gr_image *image, size_t module,
+			    uint64_t addr);
 
 /**
  * Describe memory in no object of Go by the allocators of C, if the stop has C

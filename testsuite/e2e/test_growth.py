@@ -197,6 +197,7 @@ def smaps_bytes(pid):
 
 
 PAGE = 4096
+MIB = 1 << 20
 IN_KERNEL, MAPPED, GIVEN_BACK, BRIEF = 1, 2, 4, 8
 
 
@@ -483,9 +484,9 @@ def test_contents_of_pages(traced, variant):
         one.tick()
     answer = groups_of(one)
     assert answer.gone_bytes < 64 << 10
-    found = {}
     # The look tells more apart, but the classes are those of the tick.
     assert {g.class_name for g in answer.groups} <= one.last.keys()
+    found = {}
     for g in answer.groups:
         key = g.stack, g.rss_class, g.holder
         found[key] = found.get(key, 0) + g.bytes
@@ -506,10 +507,39 @@ def test_contents_of_pages(traced, variant):
     assert held[5] >= sizes["chunk"]
     assert found[8, "mapped_files", None] == sizes["file"]
     assert found[9, "thread_stacks", None] >= sizes["stack"]
+    # The first page and the last one have other variables, too.
+    is_stripped = "stripped" in variant.flavour
+    table = "bss of the executable" if is_stripped else "table"
+    assert found[10, "modules", table] >= sizes["bss"] - 2 * PAGE
     types = {g.type for g in answer.groups if g.rss_class == "go_heap_live"}
     assert "[]uint8" in types
     few = groups_of(one, max_groups=3)
     assert few.rest_bytes > 0 and few.all_groups >= 8
+
+
+def test_who_holds_mappings(traced):
+    """Mappings that the kernel may join: a variable of Go has one, a variable
+    of C another, and no pointer leads to the third."""
+    one = traced(NEWEST)
+    sizes = {}
+    for stack, kind in enumerate(("buffer", "mapping", "pool"), 1):
+        answer = one.take(kind)
+        start, sizes[kind] = int(answer["start"], 16), answer["bytes"]
+        one.growth.add_events(event(start, 9, MAPPED, answer["bytes"]))
+        one.growth.add_events(faults(start, answer["bytes"], stack))
+        one.tick()
+    found = {
+        (g.stack, g.rss_class, g.holder): g.bytes
+        for g in groups_of(one).groups
+        if g.stack
+    }
+    most = {k: v for k, v in found.items() if v > 64 << 10}
+    assert most.keys() == {
+        (1, "anonymous_mappings", "main.buffer"),
+        (2, "anonymous_mappings", None),
+        (3, "anonymous_mappings", "pool"),
+    }
+    assert all(size >= 3 * MIB - 64 * PAGE for size in most.values())
 
 
 def test_allocation_sites_of_pages(running):

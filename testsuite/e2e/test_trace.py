@@ -166,3 +166,19 @@ def test_who_holds_the_pages(grown):
     }
     assert ("main.session", "main.sessions") in held
     assert ("main.row", "main.rows") in held
+
+
+@pytest.mark.parametrize("way, holder", [
+    ("mapping", "main.mappings"), ("table", "table"),
+])  # fmt: skip
+def test_who_holds_what_c_has_taken(grown, way, holder):
+    """A mapping whose address Go keeps, and a variable of C."""
+    _, document, _ = grown
+    size, name, function = AMOUNTS[way]
+    found = sum(
+        stack["bytes"]
+        for stack in document["stacks"]
+        if (stack["class"], stack["holder"]) == (name, holder)
+        and any(call["function"] == function for call in stack["frames"])
+    )
+    assert found == pytest.approx(size, rel=0.03)

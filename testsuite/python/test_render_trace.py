@@ -340,6 +340,17 @@ def test_bytes_that_are_not_estimated(rate, said):
     assert said in text and "estimated" not in text
 
 
+def test_variables_are_no_holders():
+    """A page of data lies in a variable; nobody has to hold it."""
+    rows = [
+        TracedStack(C_FRAMES, MIB, 256, name, f"text of {name}", holder="x")
+        for name in ("modules", "anonymous_mappings")
+    ]
+    text = report(stacks=rows).text()
+    assert "text of modules, in x\n" in text
+    assert "text of anonymous_mappings, held by x\n" in text
+
+
 def test_json():
     """The keys that scripts rely on; `top` cuts the list of stacks."""
     found = json.loads(report(top=2).json())

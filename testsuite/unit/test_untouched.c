@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* untouched: memory that was mapped and never seen in use, by hand and at random
+/* untouched: memory that was mapped, and never seen in use, by hand and at random
  * against a plain algorithm that looks at each page alone. */
 #include "growth/untouched.h"
 
@@ -32,6 +32,9 @@ struct world {
 	struct gr_touches touches;
 	enum page_state state[NPAGES];
 	int owner[NPAGES]; /* the stack, or NONE */
+	struct gr_remap_vector mapped;
+	int call[NPAGES]; /* that has mapped the page; 0: none */
+	int ncalls;
 };
 
 static const struct gr_poll nobody = { 0 };
@@ -50,6 +53,7 @@ static void stop(struct world *w)
 {
 	gr_untouched_deinit(&w->untouched);
 	gr_touches_deinit(&w->touches);
+	gr_remap_vector_deinit(&w->mapped);
 	free(w);
 }
 
@@ -68,6 +72,9 @@ static void send(struct world *w, int page, uint32_t flags, uint32_t stack,
 
 	assert_null(gr_touches_add(&w->touches, (const uint8_t *)&event, 1,
 				   &nobody));
+	w->ncalls++;
+	for (int i = page; flags & GR_TOUCH_MAPPED && i < page + npages; i++)
+		w->call[i] = w->ncalls;
 }
 
 /* An event, and what it means for the plain algorithm. */
@@ -124,6 +131,38 @@ static void tick_plainly(struct world *w)
 	for (int i = 0; i < NPAGES; i++)
 		if (w->state[i] != WRITABLE && w->state[i] != RESERVED)
 			w->owner[i] = NONE;
+	for (int i = 0; i < NPAGES; i++)
+		if (w->state[i] == UNMAPPED || w->state[i] == OF_A_FILE)
+			w->call[i] = 0;
+}
+
+/* Pages have one number if they lie together and are of one call. */
+static void check_numbers(const struct world *w)
+{
+	const struct gr_owned_pages all = { addr_of(0), addr_of(NPAGES), 7, 0 };
+	struct gr_owned_vector pages = { 0 }, numbered = { 0 };
+	uint32_t number[NPAGES];
+	int at = 0;
+
+	assert_true(gr_owned_vector_append(&pages, all));
+	assert_null(gr_mapped_number(&w->mapped, &pages, &numbered));
+	for (size_t i = 0; i < numbered.size; i++) {
+		const struct gr_owned_pages *part = &numbered.data[i];
+
+		assert_int_equal(part->start, addr_of(at));
+		assert_int_equal(part->stack, 7);
+		for (; addr_of(at) < part->end; at++)
+			number[at] = part->mapping;
+	}
+	assert_int_equal(at, NPAGES);
+	for (int i = 0; i < NPAGES; i++) {
+		assert_int_equal(number[i] != 0, w->call[i] != 0);
+		if (i && number[i] && number[i - 1])
+			assert_int_equal(number[i] == number[i - 1],
+					 w->call[i] == w->call[i - 1]);
+	}
+	gr_owned_vector_deinit(&pages);
+	gr_owned_vector_deinit(&numbered);
 }
 
 /* The writable ranges are those of the plain algorithm. */
@@ -165,8 +204,10 @@ static void tick(struct world *w)
 	assert_null(gr_touches_settle(&w->touches, &nobody));
 	assert_null(
 		gr_untouched_update(&w->untouched, &now, &w->touches, &nobody));
+	assert_null(gr_mapped_update(&w->mapped, &now, &w->touches, &nobody));
 	tick_plainly(w);
 	check(w, &now);
+	check_numbers(w);
 	gr_touches_clear(&w->touches);
 	gr_residency_deinit(&now);
 }

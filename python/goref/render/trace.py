@@ -15,6 +15,7 @@ from .traced_stack import (
     TracedStack,
     age_words,
     call_lines,
+    holder_words,
     stack_document,
     text_rows,
 )
@@ -263,7 +264,7 @@ class TraceReport(Report):
         what = [stack.class_text or stack.class_name or ""]
         what += [stack.type] if stack.type else []
         what += [f"allocated by {stack.site}"] if stack.site else []
-        what += [f"held by {stack.holder}"] if stack.holder else []
+        what += holder_words(stack)
         what += age_words(stack)
         head = (
             f"  {human_bytes(stack.bytes):>10} "

@@ -69,6 +69,14 @@ def stack_document(stack: TracedStack) -> Document:
     }
 
 
+def holder_words(stack: TracedStack) -> list[str]:
+    """`held by main.cache', or `in table' for the memory of variables."""
+    if not stack.holder:
+        return []
+    how = "in" if stack.class_name == "modules" else "held by"
+    return [f"{how} {stack.holder}"]
+
+
 _LIBRARIES = ("libc.so", "libc-", "ld-linux", "ld-musl", "libpthread")
 
 

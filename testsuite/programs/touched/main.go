@@ -68,6 +68,13 @@ static void *take_mapping(size_t bytes)
 	return at;
 }
 
+static char *volatile pool; // C keeps it
+
+static void *take_pool(size_t bytes)
+{
+	return pool = take_mapping(bytes);
+}
+
 static void *take_file(const char *path, size_t bytes)
 {
 	int fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -134,6 +141,7 @@ type taken struct {
 var (
 	kept   = make([][]byte, 0, 2*objects) // it does not grow
 	silent = make(chan int)
+	buffer unsafe.Pointer
 )
 
 //go:linkname getLabels runtime/pprof.runtime_getProfLabel
@@ -244,6 +252,11 @@ func take(kind string) any {
 		return taken{}
 	case "mapping":
 		return at(C.take_mapping(mapBytes), mapBytes)
+	case "pool":
+		return at(C.take_pool(mapBytes), mapBytes)
+	case "buffer":
+		buffer = C.take_mapping(mapBytes)
+		return at(buffer, mapBytes)
 	case "file":
 		return at(C.take_file(C.CString("mapped"), mapBytes), mapBytes)
 	case "stack":

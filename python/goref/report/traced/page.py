@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...render.trace import LOST, signed
-from ...render.traced_stack import TracedStack, caller, frame_text
+from ...render.traced_stack import (
+    TracedStack,
+    caller,
+    frame_text,
+    holder_words,
+)
 from ...render.units import counted, human_bytes, printable
 from ..markup import el, empty, note, prose, section
 from ..shell import Sheet, shell
@@ -251,7 +256,7 @@ def _untouched(report: TraceReport) -> list[tuple[str, str, Element]]:
 
 def _what(stack: TracedStack) -> str:
     words = [stack.class_text, stack.type or ""]
-    words += [f"held by {stack.holder}"] if stack.holder else []
+    words += holder_words(stack)
     return ", ".join(filter(None, words)) or "?"
 
 
