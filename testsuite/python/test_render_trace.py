@@ -7,7 +7,6 @@ import pytest
 
 from goref.render.trace import (
     ClassGrowth,
-    Idle,
     OutsideGrowth,
     TracedInterval,
     TraceReport,
@@ -178,7 +177,6 @@ def test_what_is_said_of_losses():
         coverage=Coverage(1288, 0, [Losses("unreadable", 5)]),
         ended="Ctrl-C",
         look="refused",
-        idle=[Idle("c_heap", "C heap", 8192, 4096)],
         outside=[OutsideGrowth("sockets", "sockets", "process", 9 * MIB, MIB),
                  OutsideGrowth("slab", "slab", "cgroup", MIB, 0)],
         cgroup="/app",
@@ -195,7 +193,6 @@ def test_what_is_said_of_losses():
         "1,300 events, of which 1,293 were seen: 1,288 with a stack, 5 without",
         "5 events had no stack: the stack could not be read",
         "there was no look at the end (refused)",
-        "4.0 KiB  50.0 %   8.0 KiB  C heap",
         "+1.0 MiB  9.0 MiB  process  sockets",
         "the group is /app, with 2 processes",
         "profile: f.pb",

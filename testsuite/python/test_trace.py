@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """goref trace: the plan of the command line, and what the helper says."""
 
-import builtins
-import io
 import math
 import os
 import random
@@ -14,13 +12,11 @@ import pytest
 import rows
 
 from goref import args
-from goref.errors import Error
 from goref.render.traced_stack import TracedFrame, TracedStack
 from goref.trace import (
     cgroup,
     facts,
     findings,
-    idle,
     outside,
     plan,
     sockets,
@@ -288,65 +284,6 @@ def test_tree():
     assert sum(node[4] for node in tree.nodes) == 2 * (8192 + 4096 + 1 + 5)
     assert all(node[0] < at for at, node in enumerate(tree.nodes))
     assert len(tree.nodes) == 5 and len(tree.sets) == 3
-
-
-def mapping(start, end, name):
-    return rows.make("GrowthMapping", start=start, end=end, class_name=name,
-                     class_text=f"text of {name}")  # fmt: skip
-
-
-def test_idle_of_a_process():
-    """Our own mappings: never more idle than resident."""
-    mine = [mapping(0, 1 << 40, "low"), mapping(1 << 40, 1 << 47, "high")]
-    found = idle.read(os.getpid(), mine)
-    assert {row.name for row in found} <= {"low", "high", "new"}
-    assert sum(row.rss_bytes for row in found) > 1 << 20
-    assert all(0 <= row.idle_bytes <= row.rss_bytes for row in found)
-    assert idle.read(1 << 30, mine) is None
-
-
-SMAPS = """\
-1000-3000 rw-p 00000000 00:00 0
-Rss:                   8 kB
-Referenced:            4 kB
-5000-9000 rw-p 00000000 00:00 0    [anon: a-b c]
-Rss:                  16 kB
-Referenced:            0 kB
-9000-a000 r--p 00000000 00:00 0
-Rss:                   0 kB
-Referenced:            0 kB
-c000-d000 r--p 00000000 00:00 0    /a-b
-Rss:                   4 kB
-Referenced:            8 kB
-e000-f000 r--p 00000000 00:00 0
-Rss:                   4 kB
-Referenced:            4 kB
-"""
-
-
-def test_idle_by_class(monkeypatch):
-    """A mapping that has grown down or up has the class that it had."""
-    opened = builtins.open
-
-    def open_(path, *words, **more):
-        is_it = path == "/proc/7/smaps"
-        return io.StringIO(SMAPS) if is_it else opened(path, *words, **more)
-
-    monkeypatch.setattr(builtins, "open", open_)
-    known = [mapping(0x2000, 0x3000, "a"), mapping(0x5000, 0x8000, "b"),
-             mapping(0xC000, 0xD000, "a")]  # fmt: skip
-    assert idle.read(7, known) == [
-        ("b", "text of b", 16384, 16384),
-        ("a", "text of a", 12288, 4096),
-        ("new", "mapped at the last moment", 4096, 0),
-    ]
-
-
-def test_marks_of_use_that_nobody_may_clear():
-    for ask in (idle.check, idle.clear):
-        with pytest.raises(Error, match="--idle: /proc/1073741824/clear_refs"):
-            ask(1 << 30)
-    idle.check(os.getpid())
 
 
 # ------------------------------------------------- beside the resident pages

@@ -13,7 +13,6 @@ from .. import args, front, live, native, params
 from ..errors import Error
 from ..render.trace import (
     INTERVAL_HEAD,
-    Idle,
     OutsideGrowth,
     TraceReport,
     interval_document,
@@ -190,9 +189,7 @@ class _Asked:
             go_untouched_bytes=outcome.look.found.untouched_bytes
             if is_rss and outcome.look.found
             else None,
-            idle=None
-            if outcome.idle is None
-            else [Idle(*row) for row in outcome.idle],
+            idle=outcome.idle,
             sample_rate_bytes=outcome.facts.profile_rate
             if is_go
             else None,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import kernel_memory, trace_coverage
+from . import idle as idle_memory, kernel_memory, trace_coverage
 from .report import Report, partial_lines
 from .style import title
 from .table import table, wrapped
@@ -60,15 +60,6 @@ class TracedInterval(NamedTuple):
     dropped: int
     overhead_percent: float | None
     off_s: float = 0.0
-
-
-class Idle(NamedTuple):
-    """A class of mappings, and how much of it was not used meanwhile."""
-
-    name: str
-    text: str
-    rss_bytes: int
-    idle_bytes: int
 
 
 class OutsideGrowth(NamedTuple):
@@ -172,7 +163,7 @@ class TraceReport(Report):
     untouched_bytes: int | None = None
     untouched_left_out_bytes: int = 0
     go_untouched_bytes: int | None = None
-    idle: Sequence[Idle] | None = None
+    idle: idle_memory.IdleMemory | None = None
     sample_rate_bytes: int | None = None
     kernel: kernel_memory.KernelMemory | None = None
     top: int | None = None
@@ -212,7 +203,7 @@ class TraceReport(Report):
             *self._stack_lines(),
             *self._untouched_lines(),
             *self._outside_lines(),
-            *self._idle_lines(),
+            *idle_memory.lines(self.idle, self.top),
             "",
             *trace_coverage.honest_lines(self),
             *([f"profile: {self.out}"] if self.out else []),
@@ -329,21 +320,6 @@ class TraceReport(Report):
             )
         return lines
 
-    def _idle_lines(self) -> list[str]:
-        if self.idle is None:
-            return []
-        rows = [
-            (
-                human_bytes(row.idle_bytes),
-                percent(row.idle_bytes, row.rss_bytes),
-                human_bytes(row.rss_bytes),
-                row.text,
-            )
-            for row in self.idle
-        ]
-        head = ("not used", "share", "resident", "by the class of most of a mapping")
-        return ["", *table([head, *rows], left=(3,), has_head=True)]
-
     # ------------------------------------------------------------------- JSON
 
     def body(self) -> Document:
@@ -375,9 +351,7 @@ class TraceReport(Report):
             "outside": [_outside_document(row) for row in self.outside],
             "cgroup": self.cgroup,
             "cgroup_processes": self.cgroup_processes,
-            "idle": None
-            if self.idle is None
-            else [_idle_document(row) for row in self.idle],
+            **idle_memory.document(self.idle, self.top),
             "events": self.events,
             "events_without_stack": self.events_without_stack,
             "dropped": self.dropped,
@@ -389,14 +363,6 @@ class TraceReport(Report):
             "out": self.out,
             "html": self.html,
         }
-
-
-def _idle_document(row: Idle) -> Document:
-    return {
-        "name": row.name,
-        "rss_bytes": row.rss_bytes,
-        "idle_bytes": row.idle_bytes,
-    }
 
 
 def _outside_document(row: OutsideGrowth) -> Document:

@@ -85,6 +85,8 @@ def partial(outcome: Outcome) -> list[str]:
         # The pages of the last interval were gone at its end.
         since = outcome.intervals[-1].begin_s
         reasons.append(f"its growth after {since:.1f} s is not known")
+    if outcome.plan.idle and outcome.idle is None:
+        reasons.append("it is not known which memory was not accessed")
     if outcome.look.problem and outcome.plan.look != "none":
         reasons.append(f"no look at the end: {outcome.look.problem}")
     return reasons

@@ -1,29 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which resident memory a process has not used for a time, by the marks of use
-in its page tables (Documentation/filesystems/proc.rst: clear_refs, smaps)."""
+"""Which resident memory a process did not access for a time, by the accessed
+bits in its page tables and the referenced flags of its pages
+(Documentation/filesystems/proc.rst: clear_refs, smaps)."""
 
 from __future__ import annotations
 
 import bisect
+import heapq
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Error
+from ..render.idle import IdleClass, IdleMapping, IdleMemory, LeftOut
 
 if TYPE_CHECKING:
     from .._goref import GrowthMapping
 
-_NEW = "new", "mapped at the last moment"
-
-
-class Used(NamedTuple):
-    """Bytes of the mappings of one class."""
-
-    name: str
-    text: str
-    rss_bytes: int
-    idle_bytes: int
+_NEW = "new", "new at the last moment"
+_MOST_MAPPINGS = 10_000  # that are kept
+_R, _A, _Z = b"RAZ"  # the first bytes of lines
 
 
 def _refusal(pid: int, problem: OSError) -> Error:
@@ -33,7 +29,7 @@ def _refusal(pid: int, problem: OSError) -> Error:
 
 
 def check(pid: int) -> None:
-    """Raise an Error if the marks of a process cannot be cleared."""
+    """Raise an Error if the accessed bits of a process cannot be cleared."""
     try:
         os.close(os.open(f"/proc/{pid}/clear_refs", os.O_WRONLY))
     except OSError as problem:
@@ -41,7 +37,7 @@ def check(pid: int) -> None:
 
 
 def clear(pid: int) -> None:
-    """Clear all marks of use of a process."""
+    """Clear all accessed bits of a process."""
     try:
         with open(f"/proc/{pid}/clear_refs", "w") as file:
             file.write("1")
@@ -49,18 +45,45 @@ def clear(pid: int) -> None:
         raise _refusal(pid, problem) from None
 
 
-def _mappings(pid: int) -> Iterator[tuple[int, int, int, int]]:
-    """Start, end, resident and used bytes of each mapping."""
-    start = end = rss = 0
-    with open(f"/proc/{pid}/smaps", errors="backslashreplace") as file:
+class _Mapping(NamedTuple):
+    """A mapping of smaps, with its bytes."""
+
+    start: int
+    end: int
+    permissions: str
+    name: str
+    rss_bytes: int
+    referenced_bytes: int
+
+
+def _mappings(pid: int) -> Iterator[_Mapping]:
+    """All mappings by address. The kernel escapes newlines in names; other
+    line ends of text files may be in them."""
+    head, rss = b"", 0
+    with open(f"/proc/{pid}/smaps", "rb") as file:
         for line in file:
-            key, _, rest = line.partition(":")
-            if key == "Rss":
-                rss = int(rest.split()[0]) * 1024
-            elif key == "Referenced":
-                yield start, end, rss, int(rest.split()[0]) * 1024
-            elif "-" in (span := line.split(" ", 1)[0]):
-                start, end = (int(word, 16) for word in span.split("-"))
+            if not _A <= line[0] <= _Z:
+                head = line
+            elif line[0] != _R:
+                continue
+            elif line.startswith(b"Rss:"):
+                rss = int(line.split()[1]) * 1024
+            elif line.startswith(b"Referenced:"):
+                yield _mapping(head, rss, int(line.split()[1]) * 1024)
+
+
+def _mapping(head: bytes, rss: int, referenced: int) -> _Mapping:
+    span, permissions, _, _, rest = head.split(b" ", 4)
+    start, _, end = span.partition(b"-")
+    _, _, name = rest.rstrip(b"\n").partition(b" ")
+    return _Mapping(
+        int(start, 16),
+        int(end, 16),
+        permissions.decode(),
+        name.lstrip(b" ").decode(errors="backslashreplace"),
+        rss,
+        referenced,
+    )
 
 
 class _Classes:
@@ -77,19 +100,97 @@ class _Classes:
         return _NEW
 
 
-def read(pid: int, mappings: Sequence[GrowthMapping]) -> list[Used] | None:
-    """The memory that was not used since clear(), the largest first; None: the
-    process has ended. mappings: as of a moment before."""
-    classes = _Classes(mappings)
-    rss: dict[tuple[str, str], int] = {}
-    unused: dict[tuple[str, str], int] = {}
+def _row(it: _Mapping, of_class: tuple[str, str]) -> IdleMapping:
+    idle = max(it.rss_bytes - it.referenced_bytes, 0)
+    return IdleMapping(*it[:4], *of_class, 1, it.rss_bytes, idle)
+
+
+def _joined(
+    mappings: Iterable[_Mapping], classes: _Classes
+) -> Iterator[IdleMapping]:
+    """The mappings that have resident pages. Go's runtime and others split one
+    range into many, for which they give the kernel advice: neighbours that are
+    alike are one row, with those between them that are not resident."""
+    row: IdleMapping | None = None
+    reach = between = 0
+    for it in mappings:
+        is_beside = (
+            row is not None
+            and it.start == reach
+            and (it.permissions, it.name) == (row.permissions, row.name)
+        )
+        if not it.rss_bytes:
+            if is_beside:
+                reach, between = it.end, between + 1
+            continue
+        more = _row(it, classes.at(it.start, it.end))
+        if row and is_beside and row.class_name == more.class_name:
+            row = _sum(row, more, between)
+        else:
+            if row:
+                yield row
+            row = more
+        reach, between = it.end, 0
+    if row:
+        yield row
+
+
+def _sum(row: IdleMapping, more: IdleMapping, between: int) -> IdleMapping:
+    return row._replace(
+        end=more.end,
+        mappings=row.mappings + between + 1,
+        rss_bytes=row.rss_bytes + more.rss_bytes,
+        idle_bytes=row.idle_bytes + more.idle_bytes,
+    )
+
+
+def _by_class(rows: Iterable[IdleMapping]) -> list[IdleClass]:
+    sums: dict[str, IdleClass] = {}
+    for row in rows:
+        was = sums.get(row.class_name)
+        sums[row.class_name] = IdleClass(
+            row.class_name,
+            row.class_text,
+            row.rss_bytes + (was.rss_bytes if was else 0),
+            row.idle_bytes + (was.idle_bytes if was else 0),
+        )
+    return sorted(sums.values(), key=lambda row: -row.idle_bytes)
+
+
+def read(pid: int, mappings: Sequence[GrowthMapping]) -> IdleMemory | None:
+    """The memory that was not accessed since clear(); None: the process has
+    ended. mappings: as of a moment before."""
     try:
-        for start, end, resident, used in _mappings(pid):
-            if resident:
-                key = classes.at(start, end)
-                rss[key] = rss.get(key, 0) + resident
-                unused[key] = unused.get(key, 0) + max(resident - used, 0)
+        rows = _resident(pid, mappings)
     except (OSError, ValueError):
         return None
-    rows = [Used(*key, size, unused[key]) for key, size in rss.items()]
-    return sorted(rows, key=lambda row: -row.idle_bytes)
+    if not rows:
+        return None
+    return _memory(rows)
+
+
+def _resident(
+    pid: int, mappings: Sequence[GrowthMapping]
+) -> list[IdleMapping]:
+    """The mappings that have resident pages; none if the process has ended:
+    smaps then stops early, and says nothing. pagemap tells."""
+    with open(f"/proc/{pid}/pagemap", "rb", buffering=0) as memory:
+        rows = list(_joined(_mappings(pid), _Classes(mappings)))
+        return rows if memory.read(8) else []
+
+
+def _memory(rows: Sequence[IdleMapping]) -> IdleMemory:
+    idle = [row for row in rows if row.idle_bytes]
+    kept = heapq.nlargest(
+        _MOST_MAPPINGS, idle, key=lambda row: (row.idle_bytes, -row.start)
+    )
+    every = LeftOut(0, 0).and_rows(idle)
+    of_kept = LeftOut(0, 0).and_rows(kept)
+    return IdleMemory(
+        _by_class(rows),
+        kept,
+        LeftOut(
+            every.mappings - of_kept.mappings,
+            every.idle_bytes - of_kept.idle_bytes,
+        ),
+    )

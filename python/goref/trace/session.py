@@ -22,6 +22,7 @@ from .helper import Helper
 
 if TYPE_CHECKING:
     from .._goref import Growth, GrowthTick, Scan, TraceFacts
+    from ..render.idle import IdleMemory
     from .watch import Interval
 
 _RATE_S = 0.3  # for which page faults are counted before the start
@@ -43,8 +44,8 @@ class Outcome(NamedTuple):
     plan: as it was carried out: the mode may be another one. exe: the path of
     the executable, or "". ended: why it ended before its time, or "". outside:
     the memory beside the resident pages, before and after. look: what the look
-    at the end has found. idle: what was not used meanwhile; None: not asked
-    for, or the process has ended."""
+    at the end has found. idle: what was not accessed meanwhile; None: not
+    asked for, or the process has ended."""
 
     plan: plans.Plan
     pid: int
@@ -57,7 +58,7 @@ class Outcome(NamedTuple):
     ended: str
     outside: tuple[outside.Outside, outside.Outside]
     look: look.Seen
-    idle: Sequence[idle.Used] | None
+    idle: IdleMemory | None
 
     @property
     def before(self) -> GrowthTick:
@@ -102,7 +103,7 @@ class Session:
         self.pid = plan.pid or 0
         self.gathered = Gathered()
         self.faults_per_s: float | None = None
-        self.idle: list[idle.Used] | None = None
+        self.idle: IdleMemory | None = None
         self.notes: list[str] = []
 
     def run(self) -> Outcome:
@@ -215,8 +216,8 @@ class Session:
             found.append(interval)
             if self.command and self.command.status() is not None:
                 it.ended = it.ended or f"process {self.pid} has ended"
-        # The look at the end would use what it reads.
-        if self.plan.idle:
+        # The look at the end would access what it reads.
+        if self.plan.idle and it.ended in ("", watch.INTERRUPTED):
             self.idle = idle.read(self.pid, self.growth.mappings())
         it.finish()
         return found, it.ended

@@ -31,14 +31,16 @@ MAX_OVERHEAD = Option(
 )
 TOP_STACKS = Option(
     "top",
-    "Stacks to print (default 10). With --json, all are printed by default.",
+    "Stacks, and mappings of --idle, to print (default 10). With --json, all are "
+    "printed by default.",
     kind="count",
     value="N",
 )
 IDLE = Option(
     "idle",
-    "Also print which memory the process did not use meanwhile. This clears "
-    "the marks of use in its page tables (/proc/PID/clear_refs).",
+    "Also print which resident memory the process did not access meanwhile, by "
+    "class and by mapping. This clears the accessed bits in its page tables "
+    "(/proc/PID/clear_refs).",
 )
 LOOK = Option(
     "look",
