@@ -282,3 +282,12 @@ def test_much_garbage_is_a_fact():
     assert not is_said(70, 30, ["a mapping is missing"])
     text = "".join(Seen(page(with_heap(70 << 20, 30 << 20))).texts)
     assert "Not reached: 30.0 MiB, 30.0 % of all allocated" in text
+
+
+def test_scripts_of_every_page():
+    """A page without a document has none that reads it."""
+    common = set(shell.scripts())
+    assert common < set(SCRIPTS) and shell.scripts()[-1] == "start.js"
+    for name in common - {"dom.js"}:
+        text = (ASSETS / name).read_text()
+        assert not re.search(r"\bdata\(", text), name

@@ -8,19 +8,11 @@ from typing import Any
 
 from ..render.units import printable
 from .sections import first_screen, parts
-from .shell import Sheet, shell
+from .shell import Sheet, scripts, shell
 from .waitgraph import graph
 
-# In this order: each may use those before it.
-SCRIPTS = (
-    "dom.js",
-    "names.js",
+SCRIPTS = scripts(
     "origins.js",
-    "state.js",
-    "theme.js",
-    "copy.js",
-    "search.js",
-    "tables.js",
     "tree.js",
     "icicle.js",
     "chart.js",
@@ -30,7 +22,6 @@ SCRIPTS = (
     "holders.js",
     "vendor/dagre.min.js",
     "waitgraph.js",
-    "start.js",
 )
 
 

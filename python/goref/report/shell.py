@@ -32,6 +32,16 @@ STYLES = (
     "small.css",
     "print.css",
 )
+# Those of every page, each after those that it uses; start.js is the last.
+_SCRIPTS = (
+    "dom.js",
+    "names.js",
+    "state.js",
+    "theme.js",
+    "copy.js",
+    "search.js",
+    "tables.js",
+)
 _LICENCES = {"vendor/dagre.min.js": "vendor/dagre.LICENSE"}
 
 
@@ -47,22 +57,27 @@ class Sheet(NamedTuple):
     scripts: Sequence[str]
 
 
+def scripts(*own: str) -> tuple[str, ...]:
+    """The scripts of a page: those of every page, and its own."""
+    return (*_SCRIPTS, *own, "start.js")
+
+
 def shell(sheet: Sheet) -> str:
     """The whole page."""
     style = "\n".join(map(_read, STYLES))
-    scripts = [_script(name) for name in sheet.scripts]
+    texts = [_script(name) for name in sheet.scripts]
     return html(
         el(
             "html",
             {"lang": "en"},
-            _head(sheet.title, style, scripts),
+            _head(sheet.title, style, texts),
             el(
                 "body",
                 None,
                 _top_bar(sheet.links),
                 el("main", {"id": "main", "tabindex": "-1"}, sheet.main),
                 [data(name, found) for name, found in sheet.data.items()],
-                [asset("script", text) for text in scripts],
+                [asset("script", text) for text in texts],
             ),
         )
     )

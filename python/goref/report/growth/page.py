@@ -9,26 +9,12 @@ from typing import Any
 from ..markup import el, empty, note, section
 from ..page import printable_document
 from ..sections.icicle import chart, cut, outline
-from ..shell import Sheet, shell
+from ..shell import Sheet, scripts, shell
 from . import first, tables
 from .about import about
 from .trees import TITLES
 
-# In this order: each may use those before it.
-SCRIPTS = (
-    "dom.js",
-    "names.js",
-    "origins.js",
-    "state.js",
-    "theme.js",
-    "copy.js",
-    "search.js",
-    "tables.js",
-    "tree.js",
-    "icicle.js",
-    "chart.js",
-    "start.js",
-)
+SCRIPTS = scripts("origins.js", "tree.js", "icicle.js", "chart.js")
 
 
 def page(document: Mapping[str, Any]) -> str:

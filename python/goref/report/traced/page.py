@@ -15,7 +15,7 @@ from ...render.traced_stack import (
 )
 from ...render.units import counted, human_bytes, printable
 from ..markup import el, empty, note, prose, section
-from ..shell import Sheet, shell
+from ..shell import Sheet, scripts, shell
 from ..tables import Cell, Column, bytes_, number, share, table, text
 from .area import area, bands, color
 
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from ...render.trace import TracedInterval, TraceReport
     from ..markup import Element
 
-# In this order: each may use those before it.
-SCRIPTS = (
-    "dom.js",
-    "names.js",
-    "origins.js",
-    "state.js",
-    "theme.js",
-    "copy.js",
-    "search.js",
-    "tables.js",
-    "start.js",
-)
 _MOST_STACKS = 500
 _MOST_CALLS = 40  # of a stack
 
@@ -54,7 +42,7 @@ def page(report: TraceReport, intervals: Sequence[TracedInterval]) -> str:
             links=[(name, title) for name, title, _ in parts],
             main=[_first(report), [part for _, _, part in parts]],
             data={},
-            scripts=SCRIPTS,
+            scripts=scripts(),
         )
     )
 
