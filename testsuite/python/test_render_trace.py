@@ -15,9 +15,8 @@ from goref.render.trace import (
 )
 from goref.render.trace_coverage import Coverage, Losses
 from goref.render.traced_stack import TracedFrame, TracedStack, caller
-from goref.report.traced.area import area, bands
 from goref.report.traced.page import page
-from test_report import HOSTILE, Seen
+from test_report import Seen
 
 MIB = 1 << 20
 FRAMES = (
@@ -384,9 +383,6 @@ def test_interval():
     ]
 
 
-# -------------------------------------------------------------------- the page
-
-
 def test_calls_far_out():
     """The program's own call is there, however deep the stack is."""
     inner = [TracedFrame(f"f{n}", "/lib/x.so", 0) for n in range(20)]
@@ -405,41 +401,13 @@ def test_caller():
     assert caller([]) is None
 
 
-def test_bands_are_above_the_lowest_level():
-    found = bands([interval(1, 5, -3), interval(2, -2, -1), interval(3, 0, 9)])
-    assert [(band.name, band.above) for band in found] == [
-        ("go_heap", [0, 5, 3, 3]),
-        ("c_heap", [4, 1, 0, 9]),
-    ]
-    assert not bands([interval(1, 0, 0)])
-
-
-def test_area_is_stacked():
-    """The top of a band is the bottom of the next one."""
-    shapes = area([interval(1, 4, 0), interval(2, 0, 8)]).findall("polygon")
-    lines = [
-        [tuple(map(float, point.split(","))) for point in s.get("points").split()]
-        for s in shapes
-    ]
-    tops = [points[:3] for points in lines]
-    bottoms = [points[3:][::-1] for points in lines]
-    assert bottoms[1] == tops[0]
-    assert tops[1][-1][1] == 0  # all of the height at the largest time
-
-
-def test_page_of_hostile_names():
-    """They become text. A long list of calls is cut."""
-    name = HOSTILE
-    stack = TracedStack([TracedFrame(name, name, 1)] * 60, 1, 1, name, name,
-                        name, None, name)  # fmt: skip
-    made = report(stacks=[stack], losses=[Losses(name, 1)], partial=[name])
-    plain = Seen(page(report(), [interval(1, 5, -5)]))
-    seen = Seen(page(made, [interval(1, 5, -5)]))
-    assert seen.tags.count("script") == plain.tags.count("script")
-    assert any("and 20 more calls" in text for text in seen.texts)
-    assert any("pwned()" in text for text in seen.texts)
-
-
-def test_page_without_growth():
-    text = page(report(stacks=[], classes=[]), [interval(1, 0, 0)])
-    assert "Nothing has changed." in text and "No new pages." in text
+@pytest.mark.parametrize(
+    "first", ["kmem_cache_alloc_noprof", "__alloc_pages", "__kmalloc"]
+)
+def test_caller_of_the_kernel(first):
+    """Allocators of the kernel are not what a reader looks for."""
+    frames = [TracedFrame(first, "", 0), TracedFrame("do_eventfd", "", 0)]
+    assert caller(frames) == frames[1]
+    own = TracedFrame(first, "/lib/own.so", 0)
+    assert caller([own, *frames]) == own
+    assert caller(frames[:1]) == frames[0]

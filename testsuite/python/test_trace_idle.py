@@ -226,7 +226,7 @@ def memory(left_out=LeftOut(0, 0)):
 def test_text():
     assert lines(memory(), None) == [
         "",
-        "resident memory that was not accessed meanwhile:",
+        "resident memory that was not accessed during the trace:",
         "      idle   share  resident  class of most of the mapping",
         "  32.0 MiB  50.0 %  64.0 MiB  Go heap",
         "   1.0 MiB  25.0 %   4.0 MiB  C heap",

@@ -14,7 +14,7 @@ from .units import counted, human_bytes, percent
 if TYPE_CHECKING:
     from .report import Document
 
-HEADING = "resident memory that was not accessed meanwhile"
+HEADING = "resident memory that was not accessed during the trace"
 _TOP = 10  # mappings as text
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _TOP = 10  # stacks as text
 _LARGEST = 3  # changes in the line of an interval
-_CONSEQUENCE = "the stacks are not all of the growth"
+CONSEQUENCE = "the stacks are not all of the growth"
 _TOP_UNTOUCHED = 5
 _WORTH = 100  # untouched memory is printed from this part of the Rss on
 
@@ -197,7 +197,7 @@ class TraceReport(Report):
                 f"{signed(growth)} in {how_long}"
             ),
             *([f"ended early: {self.ended}"] if self.ended else []),
-            *partial_lines(self.partial, _CONSEQUENCE),
+            *partial_lines(self.partial, CONSEQUENCE),
             *self._class_lines(),
             *(kernel_memory.sum_lines(self.kernel) if self.kernel else []),
             *self._stack_lines(),
@@ -205,7 +205,7 @@ class TraceReport(Report):
             *self._outside_lines(),
             *idle_memory.lines(self.idle, self.top),
             "",
-            *trace_coverage.honest_lines(self),
+            *(piece for line in self.grounds() for piece in wrapped(line)),
             *([f"profile: {self.out}"] if self.out else []),
             *([f"page: {self.html}"] if self.html else []),
         ]
@@ -218,7 +218,8 @@ class TraceReport(Report):
         rows = [(signed(c.growth_bytes), c.text) for c in changed]
         return ["", *table(rows, left=(1,))]
 
-    def _heading(self) -> str:
+    def heading(self) -> str:
+        """The memory that the stacks have."""
         if self.mode == "go":
             there = "" if self.look else " and still there"
             how = " (estimated)" if (self.sample_rate_bytes or 0) > 1 else ""
@@ -236,9 +237,9 @@ class TraceReport(Report):
         rows = text_rows(self.stacks)
         shown = rows[: _TOP if self.top is None else self.top or None]
         if not shown:
-            return ["", f"{self._heading()}: none"]
+            return ["", f"{self.heading()}: none"]
         whole = sum(stack.bytes for stack in self.stacks)
-        lines = ["", title(f"{self._heading()}:")]
+        lines = ["", title(f"{self.heading()}:")]
         for row in shown:
             lines += self._one(row, whole)
         left = len(rows) - len(shown)
@@ -281,14 +282,18 @@ class TraceReport(Report):
             rest = whole - sum(row.stack.bytes for row in shown)
             rest += self.untouched_left_out_bytes
             lines += [f"  and {human_bytes(rest)} more"] if rest else []
-        if (self.go_untouched_bytes or 0) > worth:
-            size = human_bytes(self.go_untouched_bytes or 0)
-            lines += [
-                "",
-                f"at least {size} of objects of the Go heap are in pages that "
-                "nobody has touched",
-            ]
-        return lines
+        said = self.untouched_objects()
+        return [*lines, *(["", said] if said else [])]
+
+    def untouched_objects(self) -> str:
+        """The sentence on objects that cost nothing yet; "": not worth it."""
+        found = self.go_untouched_bytes or 0
+        if found <= self.rss_after_bytes / _WORTH:
+            return ""
+        return (
+            f"at least {human_bytes(found)} of objects of the Go heap are in "
+            "pages that nobody has touched"
+        )
 
     def wasted(self) -> list[TracedStack]:
         """Untouched memory that the program's own code has asked for."""
@@ -299,12 +304,17 @@ class TraceReport(Report):
             and not (row.class_name or "").startswith("go_runtime")
         ]
 
+    def outside_changes(self) -> list[OutsideGrowth]:
+        """The memory beside the resident pages that has changed."""
+        return sorted(
+            (row for row in self.outside if row.growth_bytes),
+            key=lambda row: (row.scope != "process", -row.growth_bytes),
+        )
+
     def _outside_lines(self) -> list[str]:
-        """The memory beside the resident pages that has grown."""
-        grown = [row for row in self.outside if row.growth_bytes]
+        grown = self.outside_changes()
         if not grown:
             return []
-        grown.sort(key=lambda row: (row.scope != "process", -row.growth_bytes))
         rows = [
             (signed(row.growth_bytes), human_bytes(row.bytes),
              "process" if row.scope == "process" else "group", row.text)
@@ -312,13 +322,22 @@ class TraceReport(Report):
         ]  # fmt: skip
         head = ("growth", "now", "scope", "memory beside the resident pages")
         lines = ["", *table([head, *rows], left=(2, 3), has_head=True)]
-        if self.cgroup is not None and self.cgroup_processes is not None:
-            ending = "" if self.cgroup_processes == 1 else "es"
-            lines.append(
-                f"  the group is {self.cgroup}, with "
-                f"{self.cgroup_processes:,} process{ending}"
-            )
-        return lines
+        group = self.group_words()
+        return [*lines, *([f"  {group}"] if group else [])]
+
+    def grounds(self) -> list[str]:
+        """The grounds of this answer, and its gaps, as sentences."""
+        return trace_coverage.grounds(self)
+
+    def group_words(self) -> str:
+        """Which group counts the memory; "": none."""
+        if self.cgroup is None or self.cgroup_processes is None:
+            return ""
+        ending = "" if self.cgroup_processes == 1 else "es"
+        return (
+            f"the group is {self.cgroup}, with "
+            f"{self.cgroup_processes:,} process{ending}"
+        )
 
     # ------------------------------------------------------------------- JSON
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..live import duration
 from . import kernel_memory
 from .style import styled
-from .table import wrapped
 from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
@@ -61,9 +60,9 @@ class Coverage(NamedTuple):
     slowed_s: float | None = None
 
 
-def honest_lines(report: TraceReport) -> list[str]:
-    """The grounds of this answer, and its gaps."""
-    lines = [
+def grounds(report: TraceReport) -> list[str]:
+    """The grounds of this answer, and its gaps: a line each."""
+    return [
         "memory that was there before the start is not explained here",
         *_coverage(report),
         _events_line(report),
@@ -71,7 +70,6 @@ def honest_lines(report: TraceReport) -> list[str]:
         *_cost_lines(report),
         *_look_lines(report),
     ]
-    return [piece for line in lines for piece in wrapped(line)]
 
 
 def _sampling(rate: int) -> str:

@@ -69,25 +69,51 @@ def stack_document(stack: TracedStack) -> Document:
     }
 
 
+def holding(stack: TracedStack) -> str:
+    """`held by', or `in' for the memory of variables."""
+    return "in" if stack.class_name == "modules" else "held by"
+
+
 def holder_words(stack: TracedStack) -> list[str]:
-    """`held by main.cache', or `in table' for the memory of variables."""
-    if not stack.holder:
-        return []
-    how = "in" if stack.class_name == "modules" else "held by"
-    return [f"{how} {stack.holder}"]
+    """`held by main.cache', or `in table'."""
+    return [f"{holding(stack)} {stack.holder}"] if stack.holder else []
 
 
 _LIBRARIES = ("libc.so", "libc-", "ld-linux", "ld-musl", "libpthread")
 
 
+# Functions with which the kernel's allocators begin a stack.
+_ALLOCATORS = (
+    "alloc_frozen_pages",
+    "alloc_pages",
+    "alloc_percpu",
+    "folio_alloc",
+    "get_free_page",
+    "get_zeroed_page",
+    "kmalloc",
+    "kmem_cache_alloc",
+    "kmemdup",
+    "krealloc",
+    "kvmalloc",
+    "pcpu_alloc",
+    "vmalloc",
+)
+
+
+def _wants_memory(frame: TracedFrame) -> bool:
+    """Is it none of those that only pass on what others want?"""
+    name = frame.function
+    if not frame.file and name.lstrip("_").startswith(_ALLOCATORS):
+        return False
+    file = frame.file.rpartition("/")[2]
+    return not (file.startswith(_LIBRARIES) or name.startswith("runtime."))
+
+
 def caller(frames: Sequence[TracedFrame]) -> TracedFrame | None:
-    """The innermost call that is neither of libc nor of Go's runtime; without
-    one, the innermost of all."""
+    """The innermost call that is neither of libc nor of Go's runtime nor of an
+    allocator of the kernel; without one, the innermost of all."""
     for frame in frames:
-        file = frame.file.rpartition("/")[2]
-        if not (
-            file.startswith(_LIBRARIES) or frame.function.startswith("runtime.")
-        ):
+        if _wants_memory(frame):
             return frame
     return frames[0] if frames else None
 

@@ -139,6 +139,11 @@ def _words(text: str) -> list[Child]:
     ]
 
 
+def sentence(words: str) -> str:
+    """Words of a line of text, as a sentence."""
+    return f"{words[:1].upper()}{words[1:]}."
+
+
 def note(*children: Child) -> Element:
     return el("p", {"class": "note"}, *children)
 

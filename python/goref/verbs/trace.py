@@ -38,9 +38,9 @@ TOP_STACKS = Option(
 )
 IDLE = Option(
     "idle",
-    "Also print which resident memory the process did not access meanwhile, by "
-    "class and by mapping. This clears the accessed bits in its page tables "
-    "(/proc/PID/clear_refs).",
+    "Also print which resident memory the process did not access during the "
+    "trace, by class and by mapping. This clears the accessed bits in its page "
+    "tables (/proc/PID/clear_refs).",
 )
 LOOK = Option(
     "look",

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from ..markup import Element
 
 _WIDTH, _HEIGHT = 1000.0, 300.0
-_LEFT, _BOTTOM = 90.0, 28.0  # room for the labels of the axes
 _TICKS = 4
+_MOST_BANDS = 12
 
 
 class Band(NamedTuple):
@@ -28,7 +28,8 @@ class Band(NamedTuple):
 
 
 def bands(intervals: Sequence[TracedInterval]) -> list[Band]:
-    """A band for each class that has changed. The first time is the start."""
+    """A band for each class that has changed. The first time is the start. Many
+    small ones are one band, as nobody could tell them apart."""
     texts: dict[str, str] = {}
     for interval in intervals:
         for row in interval.classes:
@@ -45,17 +46,51 @@ def bands(intervals: Sequence[TracedInterval]) -> list[Band]:
             found.append(
                 Band(name, text, [level - lowest for level in levels])
             )
-    return found
+    return _few(found)
+
+
+def _few(found: list[Band]) -> list[Band]:
+    if len(found) <= _MOST_BANDS:
+        return found
+    by_size = sorted(found, key=lambda band: -max(band.above))
+    names = {band.name for band in by_size[: _MOST_BANDS - 1]}
+    small = [band for band in found if band.name not in names]
+    above = list(map(sum, zip(*(band.above for band in small))))
+    rest = Band("", f"{len(small)} other classes", above)
+    return [*(band for band in found if band.name in names), rest]
 
 
 def times(intervals: Sequence[TracedInterval]) -> list[float]:
     return [intervals[0].begin_s, *(it.end_s for it in intervals)]
 
 
-def area(intervals: Sequence[TracedInterval]) -> Element:
+def _highest(rows: Sequence[Band]) -> int:
+    return max(map(sum, zip(*(band.above for band in rows))), default=0)
+
+
+def chart(
+    rows: Sequence[Band], intervals: Sequence[TracedInterval]
+) -> Element:
+    """The area with its axes, which are text of the page: it keeps its size
+    when the area becomes narrow."""
+    at, whole = times(intervals), _highest(rows)
+    marks = [whole * i // _TICKS for i in range(_TICKS, -1, -1)]
+    middle = [(at[0] + at[-1]) / 2] if at[-1] - at[0] >= 1 else []
+    return el(
+        "div",
+        {"class": "area-box"},
+        el("div", {"class": "area-levels"},
+           [el("span", None, human_bytes(level)) for level in marks]),
+        area(rows, at),
+        el("div", {"class": "area-times"},
+           [el("span", None, f"{time:.1f} s")
+            for time in (at[0], *middle, at[-1])]),
+    )  # fmt: skip
+
+
+def area(rows: Sequence[Band], at: Sequence[float]) -> Element:
     """The picture. Its numbers stand in the tables of the page, too."""
-    rows, at = bands(intervals), times(intervals)
-    whole = max(map(sum, zip(*(band.above for band in rows))), default=0)
+    whole = _highest(rows)
     below = [0] * len(at)
     shapes = []
     for i, band in enumerate(rows):
@@ -64,22 +99,37 @@ def area(intervals: Sequence[TracedInterval]) -> Element:
         below = top
     return el(
         "svg",
-        {"class": "area", "role": "img",
+        {"class": "area", "role": "img", "preserveAspectRatio": "none",
          "viewBox": f"0 0 {_WIDTH:g} {_HEIGHT:g}",
-         "aria-label": "Growth over time, by class"},
+         "aria-label": "Resident memory over time, by class"},
         shapes,
-        _axes(at, whole),
+        _grid(),
+    )  # fmt: skip
+
+
+def legend(rows: Sequence[Band]) -> Element:
+    return el(
+        "ul",
+        {"class": "area-legend"},
+        [
+            el(
+                "li",
+                None,
+                el("span", {"class": f"swatch s{color(i)}",
+                            "aria-hidden": "true"}),
+                band.text,
+            )
+            for i, band in enumerate(rows)
+        ],
     )  # fmt: skip
 
 
 def _x(time: float, at: Sequence[float]) -> float:
-    span = at[-1] - at[0] or 1.0
-    return _LEFT + (_WIDTH - _LEFT) * (time - at[0]) / span
+    return _WIDTH * (time - at[0]) / (at[-1] - at[0] or 1.0)
 
 
 def _y(level: float, whole: int) -> float:
-    room = _HEIGHT - _BOTTOM
-    return room - room * level / (whole or 1)
+    return _HEIGHT - _HEIGHT * level / (whole or 1)
 
 
 def _shape(
@@ -95,8 +145,9 @@ def _shape(
     return el(
         "polygon",
         {"class": f"s{color(index)}", "points": points},
-        el("title", None, f"{band.text}: {human_bytes(band.above[-1])}"),
-    )
+        el("title", None,
+           f"{band.text}: {human_bytes(band.above[-1])} at the end"),
+    )  # fmt: skip
 
 
 def color(index: int) -> int:
@@ -104,33 +155,13 @@ def color(index: int) -> int:
     return index % 28
 
 
-def _axes(at: Sequence[float], whole: int) -> list[Element]:
-    marks = []
-    for i in range(_TICKS + 1):
-        level = whole * i / _TICKS
-        y = _y(level, whole)
-        marks.append(
-            el(
-                "line",
-                {"class": "grid", "x1": f"{_LEFT:g}", "x2": f"{_WIDTH:g}",
-                 "y1": f"{y:.1f}", "y2": f"{y:.1f}"},
-            )
-        )  # fmt: skip
-        marks.append(
-            el(
-                "text",
-                {"x": f"{_LEFT - 8:g}", "y": f"{max(y + 4, 12):.1f}",
-                 "text-anchor": "end"},
-                human_bytes(round(level)),
-            )
-        )  # fmt: skip
-    for time, anchor in ((at[0], "start"), (at[-1], "end")):
-        marks.append(
-            el(
-                "text",
-                {"x": f"{_x(time, at):.1f}", "y": f"{_HEIGHT - 6:g}",
-                 "text-anchor": anchor},
-                f"{time:.1f} s",
-            )
-        )  # fmt: skip
-    return marks
+def _grid() -> list[Element]:
+    heights = [_HEIGHT * i / _TICKS for i in range(_TICKS + 1)]
+    return [
+        el(
+            "line",
+            {"class": "grid", "x1": "0", "x2": f"{_WIDTH:g}",
+             "y1": f"{y:.1f}", "y2": f"{y:.1f}"},
+        )
+        for y in heights
+    ]  # fmt: skip

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first screen of the page of a trace: how much there is, and who has most
+of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...render.trace import CONSEQUENCE, signed
+from ...render.units import human_bytes, percent, printable
+from ..markup import code, el, prose
+from .stacks import innermost, what
+
+if TYPE_CHECKING:
+    from ...render.trace import TraceReport
+    from ..markup import Child, Element
+
+
+def screen(report: TraceReport) -> Element:
+    ended = f"; ended early: {report.ended}" if report.ended else ""
+    return el(
+        "div",
+        {"class": "first"},
+        el("div", {"class": "subject"},
+           el("h1", {"title": report.exe}, name(report)),
+           el("p", {"class": "target"},
+              f"trace of process {report.pid}, mode {report.mode}{ended}")),
+        _partial(report),
+        el("ul", {"class": "findings", "aria-label": "What has changed"},
+           _answer(report), _resident(report), _largest(report)),
+    )  # fmt: skip
+
+
+def name(report: TraceReport) -> str:
+    """The file of the executable."""
+    return printable(report.exe.rpartition("/")[2] or "?")
+
+
+def _partial(report: TraceReport) -> Element | None:
+    if not report.partial:
+        return None
+    return el(
+        "div",
+        {"class": "finding warn", "role": "note", "id": "partial"},
+        el("strong", None, "Partial"),
+        el("span", None, f"{'; '.join(report.partial)}: {CONSEQUENCE}."),
+    )
+
+
+def _finding(grade: str, link: str, title: str, *said: Child) -> Element:
+    return el(
+        "li",
+        None,
+        el(
+            "a",
+            {"class": f"finding {grade}", "href": f"#{link}"},
+            el("strong", None, title),
+            el("span", {"class": "verdict"}, *said),
+        ),
+    )
+
+
+def _answer(report: TraceReport) -> Element | None:
+    """The sum of what the stacks have; the mode rss has it in the next one."""
+    if report.mode == "rss":
+        return None
+    whole = sum(stack.bytes for stack in report.stacks)
+    size = human_bytes(whole)
+    if report.mode == "kernel":
+        title = "Kernel memory"
+        said = f"{size} allocated during the trace and still there"
+    elif report.is_rate_unknown:
+        title = "Sampled allocations"
+        said = f"{size} in the samples alone{_freed(report)}"
+    else:
+        title = "Go allocations"
+        about = "about " if (report.sample_rate_bytes or 0) > 1 else ""
+        said = f"{about}{size} allocated during the trace{_freed(report)}"
+    grade = "warn" if whole else "good"
+    return _finding(grade, "stacks", title, prose(said))
+
+
+def _freed(report: TraceReport) -> str:
+    return ", freed since or not" if report.look else " and still there"
+
+
+def _resident(report: TraceReport) -> Element:
+    growth = report.rss_after_bytes - report.rss_before_bytes
+    done = "grew" if growth > 0 else "shrank" if growth < 0 else "is unchanged"
+    said = (
+        f"{signed(growth)} in {report.seconds:.1f} s: "
+        f"{human_bytes(report.rss_before_bytes)} → "
+        f"{human_bytes(report.rss_after_bytes)}"
+    )
+    link = "stacks" if report.mode == "rss" and growth > 0 else "classes"
+    grade = "warn" if growth > 0 else "good"
+    return _finding(grade, link, f"Resident memory {done}", prose(said))
+
+
+def _largest(report: TraceReport) -> Element | None:
+    """The stack that a reader looks at first."""
+    if not report.stacks:
+        return None
+    stack = report.stacks[0]
+    whole = sum(row.bytes for row in report.stacks)
+    call = innermost(stack)
+    said = f"{human_bytes(stack.bytes)}, {percent(stack.bytes, whole)} of all"
+    return _finding(
+        "warn",
+        "stacks",
+        "Largest stack",
+        prose(said),
+        ": ",
+        code(call) if call else "no stack was seen",
+        *([", ", what(stack)] if what(stack) else []),
+    )
