@@ -202,7 +202,7 @@ def test_page_of_idle_memory():
     assert sections[-2:] == ["idle", "about"]
     assert "32.0 MiB50.0 %64.0 MiBGo heap1.0 MiB25.0 %4.0 MiBC heap" in text
     assert (
-        "32.0 MiB50.0 %64.0 MiBanonymous, 12 neighboursGo heap"
+        "32.0 MiB50.0 %64.0 MiBanonymous, 12 mappingsGo heap"
         "c000000000-c004000000 rw-p"
     ) in text
     assert "1020.0 KiB49.8 %2.0 MiB[heap]C heap1000-9000 rw-p" in text

@@ -54,7 +54,7 @@ def _classes(memory: IdleMemory) -> Element:
 
 
 def _name(row: IdleMapping) -> list[Child]:
-    many = f", {row.mappings:,} neighbours" if row.mappings > 1 else ""
+    many = f", {row.mappings:,} mappings" if row.mappings > 1 else ""
     return [code(row.name, _NAME) if row.name else "anonymous", many]
 
 

@@ -68,8 +68,8 @@ def untouched(report: TraceReport) -> list[tuple[str, str, Element]]:
         "untouched",
         title,
         "Memory that was mapped during the trace and is not resident: nobody "
-        "has touched it. What Go's runtime and threads take in advance is left "
-        "out."
+        "has touched it. It is listed by the stack that mapped it. What Go's "
+        "runtime and threads take in advance is left out."
         if rows
         else None,
         _table("untouched-table", title, rows) if rows else None,
