@@ -147,10 +147,14 @@ def duration(word: str) -> float:
 def share(word: str) -> float:
     """A percentage above 0, up to 100: 1%, 0.5."""
     text = unquote(word)
-    found = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%?", text, re.A)
-    if not found or not 0 < float(found[1]) <= 100:
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)%?", text, re.A)
+    if not found:
         raise argparse.ArgumentTypeError(
             f"not a percentage: {text} (as 1% or 0.5%)"
+        )
+    if not 0 < float(found[1]) <= 100:
+        raise argparse.ArgumentTypeError(
+            "must be above 0 % and at most 100 %"
         )
     return float(found[1])
 

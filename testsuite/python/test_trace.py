@@ -75,6 +75,9 @@ def test_a_command():
     assert planned("--for", "5s", "--", "true").seconds == 5
 
 
+SHARE = "--max-overhead: must be above 0 % and at most 100 %"
+
+
 @pytest.mark.parametrize(
     "words, said",
     [
@@ -82,17 +85,21 @@ def test_a_command():
         (["rss"], "PID comes first"),
         (["0"], "PID comes first"),
         (["1", "heap"], "there is no mode heap (rss, go, kernel)"),
-        (["1", "rss", "go"], "go has no meaning"),
+        (["1", "rss", "go"], "only one mode"),
+        (["1", "rss", "heap"], "there is no mode heap"),
         (["1", "kernel", "--look", "none"], "--look has no meaning with kernel"),
         (["1", "kernel", "--max-pause", "9"], "--max-pause has no meaning"),
         (["--"], "no COMMAND"),
-        (["1", "--", "true"], "there is no mode 1"),
+        (["1", "--", "true"], "give a PID or `-- COMMAND', not both"),
+        (["x", "--", "true"], "there is no mode x"),
         (["1", "--every", "0.01"], "--every: at least 0.1s"),
         (["1", "--for", "900h"], "at most a month"),
         (["1", "--for", "0"], "not a time"),
         (["1", "--for", "1w"], "not a time"),
-        (["1", "--max-overhead", "0%"], "not a percentage"),
-        (["1", "--max-overhead", "101%"], "not a percentage"),
+        (["1", "--max-overhead", "0%"], SHARE),
+        (["1", "--max-overhead", "101%"], SHARE),
+        (["1", "--max-overhead", "2000"], SHARE),
+        (["1", "--max-overhead", "half"], "not a percentage: half"),
         (["1", "--look", "none", "--max-pause", "5"], "--max-pause"),
         (["1", "--look", "later"], "later"),
     ],

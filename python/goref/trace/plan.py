@@ -48,6 +48,8 @@ def of(options: Any) -> Plan:
         words, command = words[:at], tuple(words[at:])
         if not command:
             raise args.UsageError("no COMMAND after `--'")
+    if command and words and args.process_number(words[0]) is not None:
+        raise args.UsageError("give a PID or `-- COMMAND', not both")
     pid = None if command else _take_pid(words)
     mode = _mode(words)
     every_s, seconds = _times(options, bool(command))
@@ -58,9 +60,8 @@ def of(options: Any) -> Plan:
                     f"--{name} has no meaning with kernel: it does not look "
                     "at the process"
                 )
-    if options.look != "attach" and "max-pause" in options.given:
-        if options.look == "none":
-            raise args.UsageError("--max-pause has no meaning with --look none")
+    if options.look == "none" and "max-pause" in options.given:
+        raise args.UsageError("--max-pause has no meaning with --look none")
     return Plan(
         mode,
         pid,
@@ -83,12 +84,13 @@ def _take_pid(words: list[str]) -> int:
 
 
 def _mode(words: Sequence[str]) -> str:
+    for word in words:
+        if word not in MODES:
+            known = ", ".join(MODES)
+            raise args.UsageError(f"there is no mode {word} ({known})")
     if len(words) > 1:
-        raise args.UsageError(f"{words[1]} has no meaning with trace")
-    mode = words[0] if words else MODES[0]
-    if mode not in MODES:
-        raise args.UsageError(f"there is no mode {mode} ({', '.join(MODES)})")
-    return mode
+        raise args.UsageError("only one mode")
+    return words[0] if words else MODES[0]
 
 
 def _times(options: Any, has_command: bool) -> tuple[float, float]:
