@@ -204,6 +204,9 @@ static struct gr_error *start(struct trace *t)
 	t->is_beginning = t->request.is_waiting;
 	t->told = gr_probes_sums(t->probes);
 	t->told_cpu_ns = cpu_ns();
+	uint64_t event_ns = gr_probes_event_ns(t->probes);
+	if (event_ns)
+		gr_reply_line(&t->output, "cost_of_event %" PRIu64, event_ns);
 	gr_reply_line(&t->output, "ready");
 	gr_reply_flush(&t->output);
 	return NULL;

@@ -72,6 +72,7 @@ struct gr_probes {
 	uint64_t off_since_ns, on_again_ns; // 0: the probes are there
 	bool has_ended;
 	uint64_t fault_ns;
+	uint64_t event_ns; // of an event, as measured; 0: not known
 };
 
 static int be_silent(enum libbpf_print_level level, const char *fmt,
@@ -321,6 +322,7 @@ static void calibrate(struct gr_probes *p, struct gr_calibration *c,
 		      rest > FAULT_MOST_NS  ? FAULT_MOST_NS :
 					      rest;
 	config->fault_ns = p->fault_ns;
+	p->event_ns = own_ns + p->fault_ns;
 }
 
 struct gr_error *gr_probes_start(struct gr_probes *p)
@@ -341,6 +343,11 @@ struct gr_error *gr_probes_start(struct gr_probes *p)
 const char *gr_probes_text(const struct gr_probes *p, size_t i)
 {
 	return i < p->ntexts ? p->texts[i] : NULL;
+}
+
+uint64_t gr_probes_event_ns(const struct gr_probes *p)
+{
+	return p->event_ns;
 }
 
 static void detach_row(struct gr_probes *p, size_t i)

@@ -47,6 +47,10 @@ struct gr_error *gr_probes_start(struct gr_probes *probes) GR_MUST_CHECK;
 /** A sentence for people about each probe; NULL after the last one. */
 const char *gr_probes_text(const struct gr_probes *probes, size_t i);
 
+/** The processor time that a page fault costs the process beyond its own, in ns,
+ * as measured at the start; 0: not known. */
+uint64_t gr_probes_event_ns(const struct gr_probes *probes);
+
 /** Write what the request says, also while the programs run. */
 void gr_probes_configure(struct gr_probes *probes,
 			 const struct gr_request *req);

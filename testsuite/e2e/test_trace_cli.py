@@ -4,6 +4,7 @@ refuses in one line."""
 
 import json
 import os
+import re
 import signal
 import subprocess
 
@@ -11,6 +12,7 @@ import pytest
 
 from pprof import Profile
 from session import run_cli, run_gdb
+from targets import start
 from toolchains import Variant, build, build_c
 from traces import MIB, Growing, Trace, skip_unless_traced
 
@@ -157,8 +159,37 @@ def test_text():
                                 "changes"]  # fmt: skip
     assert lines[1].split()[:2] == ["0.2", "s"]
     assert "memory that was there before the start" in done.stdout
-    assert "page faults in user mode" in done.stderr
-    assert "the limit is 1 %" in done.stderr
+    assert f"process {program.pid}: probes:\n  page faults" in done.stderr
+    forecast = re.search(
+        r"^forecast: the probes add about (\d+\.\d) us to a page fault; there "
+        r"are ([\d,]+) a second now, so about (\d+\.\d\d) % of a processor; "
+        r"the limit is 1 %",
+        done.stderr,
+        re.M,
+    )
+    assert forecast and float(forecast[1]) > 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "mode, said",
+    [
+        ("go", "forecast: the program takes a sample for about "),
+        ("kernel", "forecast: neither how often the kernel will allocate"),
+    ],
+)
+def test_forecast_of_a_mode(mode, said):
+    skip_unless_traced()
+    exe = build("allocating", "go1.24", "default")
+    process = start(exe, [str(64 << 10)])
+    words = [*SHORT[:4], *(SHORT[4:] if mode == "go" else [])]
+    try:
+        done = run_cli(["trace", process.pid, mode, *words])
+    finally:
+        process.stop()
+    assert done.returncode in (0, 3), done.stderr
+    assert said in done.stderr and "the limit is 1 %" in done.stderr
+    if mode == "go":
+        assert "64.0 KiB allocated, which is 16,384 for each GiB" in done.stderr
 
 
 def test_json_is_one_document_a_line():

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +17,13 @@ from ..render.trace import (
     interval_document,
     interval_line,
 )
-from ..trace import findings, outside, plan as plans, written
+from ..trace import findings, forecast, outside, plan as plans, written
 from ..trace.session import Outcome, Session
 from .base import answer, check_writable, has_color
 
 if TYPE_CHECKING:
+    from ..trace.helper import Started
     from ..trace.watch import Interval
-
-# Processor time of the probes for an event, as bench/trace measures it.
-_NS_OF_FAULT = 900
 
 # Where the stacks of a mode come from.
 _STACKS = {
@@ -115,19 +112,24 @@ class _Asked:
         self.intervals: list[Any] = []
         self.mode = ""
 
-    def announce(self, session: Session, probes: Sequence[str]) -> None:
+    def announce(self, session: Session, started: Started) -> None:
         """Say what is probed, and what that will cost."""
         self.mode = session.plan.mode
-        for text in [*session.notes, *probes]:
+        for text in session.notes:
             live.say(f"process {session.pid}: {text}")
-        rate = session.faults_per_s
-        if rate is not None and session.plan.mode == "rss":
-            share = rate * _NS_OF_FAULT / 1e7
-            live.say(
-                f"process {session.pid}: {rate:,.0f} page faults a second "
-                f"now, so about {share:.2f} % of a processor; the limit is "
-                f"{session.plan.overhead:g} %"
+        live.say(f"process {session.pid}: probes:")
+        for text in started.probes:
+            live.say(f"  {text}")
+        is_go = session.plan.mode == "go"
+        live.say(
+            forecast.text(
+                session.plan.mode,
+                session.plan.overhead,
+                faults_per_s=session.faults_per_s,
+                event_ns=started.event_ns,
+                rate=session.facts.profile_rate if is_go else None,
             )
+        )
 
     def show(self, it: Interval) -> None:
         """Print an interval."""

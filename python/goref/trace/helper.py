@@ -33,6 +33,14 @@ class Message(NamedTuple):
     records: bytes = b""
 
 
+class Started(NamedTuple):
+    """probes: what is probed, in lines for a person. event_ns: the processor
+    time that a page fault costs beyond its own; None: not known."""
+
+    probes: list[str]
+    event_ns: int | None = None
+
+
 class Damaged(Exception):
     """The helper says what it never says."""
 
@@ -116,20 +124,22 @@ class Helper:
         assert process.stdout
         process.stdout.close()
 
-    def start(self, poll: Callable[[], None]) -> list[str]:
-        """Set the probes. Returns what is probed, in lines for a person. poll:
-        called often meanwhile. Raises an Error: it may not, or cannot."""
+    def start(self, poll: Callable[[], None]) -> Started:
+        """Set the probes. poll: called often meanwhile. Raises an Error: it may
+        not, or cannot."""
         self._say([*self._setup, "start"])
-        probes = []
+        started = Started([])
         while True:
             poll()
             for message in self.read(0.1):
                 if message.name == "probe":
-                    probes.append(message.rest)
+                    started.probes.append(message.rest)
+                elif message.name == "cost_of_event":
+                    started = started._replace(event_ns=int(message.rest))
                 elif message.name == "refused":
                     raise Error(f"goref: no trace: {message.rest}")
                 elif message.name == "ready":
-                    return probes
+                    return started
 
     def _say(self, lines: Sequence[str]) -> None:
         assert self._process and self._process.stdin

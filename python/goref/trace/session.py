@@ -18,7 +18,7 @@ from ..sources import process
 from . import facts, idle, look, outside, plan as plans, watch
 from .command import Command
 from .gathered import Gathered
-from .helper import Helper
+from .helper import Helper, Started
 
 if TYPE_CHECKING:
     from .._goref import Growth, GrowthTick, Scan, TraceFacts
@@ -89,11 +89,11 @@ class Session:
         plan: plans.Plan,
         limits: tuple[int | None, int | None],
         show: Callable[[Interval], None],
-        announce: Callable[[Session, Sequence[str]], None],
+        announce: Callable[[Session, Started], None],
     ) -> None:
         """limits: of a pause in ms, and of memory in bytes. show: called with
         each interval as it ends. announce: called with what is probed, before
-        the start."""
+        the start and before the command begins."""
         self.plan = plan
         self.limits = limits
         self.show = show
@@ -144,7 +144,8 @@ class Session:
         """Find the process, or make it. Returns what the helper is told."""
         if self.plan.pid is not None:
             self._open(self.pid)
-            self._rate()
+            if self.plan.mode == "rss":
+                self._rate()
             return facts.setup(self.plan, self.facts)
         self.command = Command(self.plan.command)
         self.pid = self.command.pid
@@ -195,10 +196,9 @@ class Session:
         self, helper: Helper, owned: Owned
     ) -> tuple[list[Interval], str]:
         """All intervals, and why they ended before their time."""
-        probes = helper.start(owned.check)
+        self.announce(self, helper.start(owned.check))
         if self.command and self.command.is_waiting:
             self._begin_command(self.command, helper, owned)
-        self.announce(self, probes)
         self.outside = outside.read(self.pid)
         it = watch.Watch(
             self.pid,

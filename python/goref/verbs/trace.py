@@ -90,8 +90,8 @@ Ctrl-C ends the trace early, and prints what there is.
 MODE is rss (default), go or kernel. The mode rss sees page faults. The mode go
 prints what Go allocated during the trace and still has, by stack, from the
 samples of Go's own heap profiler. The mode kernel prints what the kernel
-allocated for the process, such as sockets and pipes,
-and has not freed, by the kernel's own stack.
+allocated for the process, such as sockets and pipes, and has not freed, by the
+kernel's own stack.
 With `-- COMMAND', goref starts the command and traces it from its start.""",
     (
         FOR,
@@ -111,10 +111,10 @@ With `-- COMMAND', goref starts the command and traces it from its start.""",
     ),
     "PID [MODE]",
     """\
-goref first prints its probes and, in the mode rss with a PID, what they are
-likely to cost. At the end it prints what they cost and how many events it did
-not see, by reason. Memory that was there before the
-start is not explained: `goref attach PID' does that.
+goref first prints its probes, and a forecast of what they cost, as far as that
+is known before. At the end it prints what they did cost and how many events it
+did not see, by reason. Memory that was there before the start is not explained:
+`goref attach PID' does that.
 
 The classes of each interval add up to the change of the Rss in /proc/PID/smaps.
 A page counts in the class of its address, and belongs to the stack that touched

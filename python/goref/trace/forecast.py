@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The likely cost of the probes of a trace, as far as it is known before."""
+
+from __future__ import annotations
+
+from ..render.units import human_bytes
+
+_NS = 1e9
+_GIB = 1 << 30
+
+
+def _faults(
+    per_s: float | None, event_ns: int | None, limit: float
+) -> tuple[str, str]:
+    """Those of the mode rss. The first text is what is known."""
+    each = "what the probes add to a page fault is not known"
+    if event_ns is not None:
+        each = f"the probes add about {event_ns / 1e3:.1f} us to a page fault"
+    if per_s is None:
+        return f"{each}; how many the command will have is not known", ""
+    text = f"{each}; there are {per_s:,.0f} a second now"
+    if event_ns is None:
+        return text, ""
+    percent = 100 * per_s * event_ns / _NS
+    text += f", so about {percent:.2f} % of a processor"
+    beyond = ", so many events will have no stack" if percent > limit else ""
+    return text, beyond
+
+
+def _samples(rate: int | None) -> str:
+    """Those of the mode go. rate: bytes for each sample."""
+    if not rate:
+        return (
+            "neither how often the program takes samples nor what the probe "
+            "adds to one is known"
+        )
+    each = "the program samples each allocation"
+    if rate > 1:
+        each = (
+            f"the program takes a sample for about {human_bytes(rate)} "
+            f"allocated, which is {_GIB / rate:,.0f} for each GiB"
+        )
+    return (
+        f"{each}; neither how much it will allocate nor what the probe adds to "
+        "a sample is known"
+    )
+
+
+def text(
+    mode: str,
+    limit: float,
+    *,
+    faults_per_s: float | None = None,
+    event_ns: int | None = None,
+    rate: int | None = None,
+) -> str:
+    """A sentence. limit: a percentage of a processor. faults_per_s: None: the
+    program has not begun. event_ns: what the probes add to a page fault; None:
+    not known. rate: bytes allocated for each sample of Go; 0 or None: not
+    known."""
+    beyond, held = "", f"the limit is {limit:g} %"
+    if mode == "go":
+        known = _samples(rate)
+    elif mode == "kernel":
+        known = (
+            "neither how often the kernel will allocate and free nor what the "
+            "probes add to that is known"
+        )
+        held += " for the process, and there is none for the others"
+    else:
+        known, beyond = _faults(faults_per_s, event_ns, limit)
+    return f"forecast: {known}; {held}{beyond}"
