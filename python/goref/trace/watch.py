@@ -100,8 +100,8 @@ class Watch:
             now_s = time.monotonic() - self.begin
             tick = self._tick(before)
             yield self._interval(number, (last_s, now_s), (before, tick))
-            before, last_s = tick, end_s(number) if not self.ended else now_s
-            if last_s >= seconds or self.ended:
+            before, last_s = tick, now_s
+            if end_s(number) >= seconds or self.ended:
                 return
             number += 1
 
