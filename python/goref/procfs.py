@@ -16,9 +16,18 @@ _STUCK_S = 0.05  # a wait for a disk is usually shorter
 NO_EXE = "it has no executable (it has ended, or belongs to the kernel)"
 
 
+class NotAttachedError(Error):
+    """A process cannot be read."""
+
+    def __init__(self, pid: int, reason: str) -> None:
+        super().__init__(f"goref: not attached to process {pid}: {reason}")
+        self.pid = pid
+        self.reason = reason
+
+
 def why_not_attached(pid: int, reason: str) -> Error:
     """The error for a process that cannot be read."""
-    return Error(f"goref: not attached to process {pid}: {reason}")
+    return NotAttachedError(pid, reason)
 
 
 def stat(pid: int, field: int) -> str | None:

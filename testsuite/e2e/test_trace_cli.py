@@ -46,7 +46,7 @@ def test_wrong_words(words, said, tmp_path):
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["999999999"], "999999999"),
+        (["999999999"], "cannot trace process 999999999: "),
         (["1", "--out", "none/x"], "none/x"),
         (["--", "no-such-command"], "there is no such command"),
     ],

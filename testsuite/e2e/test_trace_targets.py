@@ -141,6 +141,20 @@ def test_the_process_ends(program):
     assert trace.popen.returncode == 3
 
 
+def test_a_stopped_process(program):
+    """It cannot fork for a snapshot; goref says how it can be copied."""
+    os.kill(program.pid, signal.SIGSTOP)
+    try:
+        for way, said in (("snapshot", "use --look attach"), ("attach", None)):
+            words = ("--every", "0.2s", "--count", "1", "--look", way)
+            with Trace(program.pid, *words) as trace:
+                look = trace.end()["look"]
+            assert said in look if said else look is None
+    finally:
+        os.kill(program.pid, signal.SIGCONT)
+    do(program, "heap", MIB)
+
+
 # ------------------------------------------------------------------- commands
 
 
@@ -253,11 +267,15 @@ NOT_GO = "int main(void) { for (;;) __builtin_ia32_pause(); }\n"
     "words, said",
     [
         (["/nowhere/server"], "/nowhere/server: there is no such command"),
-        (["/etc/passwd"], "/etc/passwd: there is no such command"),
+        ([""], "the name of the command is empty"),
+        (["/etc/passwd"], "/etc/passwd: it is not executable"),
+        (["/etc/passwd/x"], "/etc/passwd/x: there is no such command"),
+        (["/tmp"], "/tmp: it is a folder, not a command"),
     ],
-    ids=["none", "not executable"],
+    ids=["none", "empty", "not executable", "not a folder", "folder"],
 )
-def test_commands_that_cannot_be_traced(words, said):
+def test_commands_that_cannot_be(words, said):
+    """Nothing is probed for them."""
     done = goref("--", *words)
     assert done.returncode == 1
     assert done.stderr == f"goref: {said}\n"
@@ -274,7 +292,31 @@ def end_of(done):
 def test_commands_that_end_at_once(words):
     done = goref("--", *words)
     assert done.returncode == 1
-    assert end_of(done) == f"goref: {words[0]} ended before it could be read\n"
+    assert re.fullmatch(
+        f"goref: {words[0]} ended before it could be read"
+        "(: .* is not a Go program.*)?\n",
+        end_of(done),
+    ), done.stderr
+
+
+def test_a_command_without_a_format(tmp_path):
+    path = tmp_path / "x"
+    path.write_text("hello\n")
+    path.chmod(0o755)
+    done = goref("--", path)
+    assert done.returncode == 1
+    assert end_of(done) == f"goref: {path}: Exec format error\n"
+
+
+def test_a_command_that_ends_before_its_trace(exe):
+    """In the mode go the trace begins when the program is there; it ends with
+    its input."""
+    done = goref("go", "--", exe, stdin=subprocess.DEVNULL)
+    assert done.returncode == 1
+    assert re.search(
+        f"goref: {exe} ended before (it could be read|its trace began)\n$",
+        done.stderr,
+    ), done.stderr
 
 
 def test_a_command_that_is_not_go(tmp_path):

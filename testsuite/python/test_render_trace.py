@@ -168,6 +168,14 @@ def test_samples_of_a_stripped_program():
     assert "estimated" in page(known, [])
 
 
+def test_pages_of_a_process_that_has_ended():
+    """Nothing of it is still there."""
+    assert "that are still there, by" in report(ended="Ctrl-C").text()
+    text = report(ended="the process has ended").text()
+    assert "new pages that were there when they were last read, by" in text
+    assert "still there" not in text
+
+
 def test_what_is_said_of_losses():
     lines = report(
         partial=("7 events not seen",),

@@ -61,8 +61,6 @@ def run(options: Any) -> list[str]:
         asked.announce,
     )
     outcome = session.run()
-    if session.has_command_left():
-        live.say(f"the command goes on as process {outcome.pid}")
     report = asked.report(outcome)
     problem = _write_files(asked, report, options)
     if options.json:

@@ -231,7 +231,10 @@ class TraceReport(Report):
                 "kernel memory that was allocated during the trace and is "
                 "still there, by stack"
             )
-        return "new pages that are still there, by the stack that touched them"
+        when = "are still there"
+        if self.ended and self.ended != "Ctrl-C":
+            when = "were there when they were last read"
+        return f"new pages that {when}, by the stack that touched them"
 
     def _stack_lines(self) -> list[str]:
         rows = text_rows(self.stacks)

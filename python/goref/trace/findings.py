@@ -84,11 +84,13 @@ def partial(outcome: Outcome) -> list[str]:
     if outcome.ended and outcome.ended != watch.INTERRUPTED:
         # The pages of the last interval were gone at its end.
         since = outcome.intervals[-1].begin_s
-        reasons.append(f"its growth after {since:.1f} s is not known")
+        reasons.append(
+            f"{outcome.ended}, so its growth after {since:.1f} s is not known"
+        )
+    elif outcome.look.problem and outcome.plan.look != "none":
+        reasons.append(f"no look at the end: {outcome.look.problem}")
     if outcome.plan.idle and outcome.idle is None:
         reasons.append("it is not known which memory was not accessed")
-    if outcome.look.problem and outcome.plan.look != "none":
-        reasons.append(f"no look at the end: {outcome.look.problem}")
     return reasons
 
 

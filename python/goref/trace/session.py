@@ -10,13 +10,13 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import live, native, params
+from .. import ended, live, native, params, procfs, standing
 from ..errors import Error
 from ..interrupt import Owned
 from ..session import as_error
 from ..sources import process
 from . import facts, idle, look, outside, plan as plans, watch
-from .command import Command
+from .command import Command, CommandError
 from .gathered import Gathered
 from .helper import Helper, Started
 
@@ -29,6 +29,11 @@ _RATE_S = 0.3  # for which page faults are counted before the start
 _BEGIN_S = 10.0  # in which a command becomes a Go program
 _RETRY_S = 0.05
 _MOST_GROUPS = 100_000
+
+# The way out where a snapshot is refused, of `goref attach' and of ours.
+_WAY_OUT = "attach without a snapshot", "use --look attach"
+
+_SIGNALLED = "goref: a signal has ended the trace, which has no result"
 
 # Why the runtime samples no allocations.
 _OFF = {
@@ -73,6 +78,12 @@ class Outcome(NamedTuple):
         return self.intervals[-1].end_s
 
 
+def _ended_early(word: str, why: str) -> str:
+    """why: the reason why it could not be read so far; "": none is known."""
+    reason = f": {why}" if why else ""
+    return f"goref: {word} ended before it could be read{reason}"
+
+
 def _exe(pid: int) -> str:
     """The path of the executable; "" if it cannot be read."""
     try:
@@ -105,17 +116,60 @@ class Session:
         self.faults_per_s: float | None = None
         self.idle: IdleMemory | None = None
         self.notes: list[str] = []
+        self.is_watched = False  # the trace has begun
 
     def run(self) -> Outcome:
+        """Trace. If a command of ours is left, its number is said."""
         try:
-            return self._run()
+            outcome = self._run()
         except BaseException as problem:
-            raise as_error(problem, self.progress.reason) from None
+            self.progress.clear()
+            raise self._failed(problem) from None
         finally:
             self.progress.end()
+        if self._has_command_left():
+            live.say(self._goes_on())
+        return outcome
+
+    def _failed(self, problem: BaseException) -> BaseException:
+        """The problem as one for a person. Says what an error would say where
+        there is none: at Ctrl-C and at a signal that ends us."""
+        error = as_error(problem, self.progress.reason)
+        if self._has_ended_before(error):
+            return Error(f"goref: {self._name()} ended before its trace began")
+        if isinstance(error, procfs.NotAttachedError):
+            error = Error(
+                f"goref: cannot trace process {error.pid}: {error.reason}"
+            )
+        left = self._goes_on() if self._has_command_left() else ""
+        if isinstance(error, Error):
+            return Error(f"{error}; {left}") if left else error
+        if isinstance(error, ended.Ended):
+            live.say("; ".join(filter(None, (_SIGNALLED, left))))
+        elif left:
+            live.say(left)
+        return error
+
+    def _has_ended_before(self, error: BaseException) -> bool:
+        """Has the process ended while the trace was prepared? That is the
+        reason of all errors then."""
+        return (
+            isinstance(error, Error)
+            and not isinstance(error, CommandError)
+            and self.was_there
+            and not self.is_watched
+            and standing.of(self.pid) is standing.Standing.ENDED
+        )
+
+    def _name(self) -> str:
+        return self.command.words[0] if self.command else f"process {self.pid}"
 
     def _run(self) -> Outcome:
         begin = time.time()
+        self.was_there = (
+            self.plan.pid is None
+            or standing.of(self.pid) is not standing.Standing.ENDED
+        )
         with Owned((signal.SIGINT,)) as owned:
             setup = self._prepare(owned)
             if self.plan.idle:
@@ -177,7 +231,8 @@ class Session:
         if not why and found.probe is None:
             why = "the function runtime.mProf_Malloc was not found"
         if why:
-            self.notes.append(f"{why}: tracing rss instead")
+            since = ", from now on" if self.command else ""
+            self.notes.append(f"{why}: tracing rss instead{since}")
             self.plan = self.plan._replace(mode="rss")
 
     def _rate(self) -> None:
@@ -224,6 +279,7 @@ class Session:
 
     def _begun(self) -> None:
         """The first tick is there."""
+        self.is_watched = True
         if self.plan.idle:
             idle.clear(self.pid)
 
@@ -233,24 +289,34 @@ class Session:
         """Let the command begin, and open it as soon as it is a Go program.
         helper: sees it already."""
         command.begin()
-        end = time.monotonic() + _BEGIN_S
+        self.progress.doing = "waiting for a Go program"
+        end, why = time.monotonic() + _BEGIN_S, ""
         while True:
             owned.check()
+            self.progress()
             self._read_or_wait(helper)
+            has_begun = command.has_begun()
             if command.status() is not None:
-                raise Error(
-                    f"goref: {command.words[0]} ended before it could be read"
-                )
-            if not command.has_begun():
+                raise CommandError(_ended_early(command.words[0], why))
+            if not has_begun:
                 continue
-            try:
-                self._open(command.pid)
+            problem = self._try_to_open(command.pid)
+            if not problem:
                 break
-            except (Error, native.load().Error) as problem:
-                if time.monotonic() > end:
-                    raise Error(f"{problem}; {self._goes_on()}") from None
+            if standing.of(command.pid) is not standing.Standing.ENDED:
+                why = problem
+            if time.monotonic() > end:
+                raise Error(f"goref: {problem}")
         for line in facts.program(self.facts) if helper else ():
             helper.tell(line)
+
+    def _try_to_open(self, pid: int) -> str:
+        """Open a process. Returns why that failed; "": it has not."""
+        try:
+            self._open(pid)
+        except (Error, native.load().Error) as problem:
+            return str(problem).removeprefix("goref: ")
+        return ""
 
     def _read_or_wait(self, helper: Helper | None) -> None:
         """Pass a moment."""
@@ -260,9 +326,13 @@ class Session:
         for message in helper.read(_RETRY_S):
             self.gathered.take(message)
 
-    def has_command_left(self) -> bool:
+    def _has_command_left(self) -> bool:
         """Does a command of ours still run?"""
-        return self.command is not None and self.command.status() is None
+        return (
+            self.command is not None
+            and not self.command.is_waiting
+            and self.command.status() is None
+        )
 
     def _goes_on(self) -> str:
         return f"the command goes on as process {self.pid}"
@@ -280,9 +350,10 @@ class Session:
         question = self._ask_pages
         if self.plan.mode == "go":
             question = self._ask_samples
-        return look.ask(
+        seen = look.ask(
             self.pid, self.plan.look, question, self.progress, self.limits
         )
+        return seen._replace(problem=seen.problem.replace(*_WAY_OUT))
 
     def _ask_pages(self, scan: Scan) -> object:
         return scan.growth_pages(self.growth.pages(), _MOST_GROUPS)

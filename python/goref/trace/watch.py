@@ -87,7 +87,7 @@ class Watch:
         if self.from_empty:
             # Its first pages are growth, too: they need their events.
             self._flush("tick 0")
-        before = self.gathered.tick()
+        seen = before = self.gathered.tick()
         if self.from_empty:
             before = before._replace(classes=(), total_bytes=0, rss_bytes=0)
         self.begun()
@@ -98,16 +98,17 @@ class Watch:
             self._wait(end_s(number), seconds)
             self._flush(f"tick {number}")
             now_s = time.monotonic() - self.begin
-            tick = self._tick(before)
+            tick = self._tick(seen)
             yield self._interval(number, (last_s, now_s), (before, tick))
-            before, last_s = tick, now_s
+            before = seen = tick
+            last_s = now_s
             if end_s(number) >= seconds or self.ended:
                 return
             number += 1
 
     def _tick(self, before: GrowthTick) -> GrowthTick:
-        """The pages now; as before, if the process has ended, or if they are
-        those of another program."""
+        """The pages now; those of the tick before, if the process has ended or
+        has begun another program."""
         if self.gathered.gone:
             return before
         try:

@@ -92,7 +92,8 @@ prints what Go allocated during the trace and still has, by stack, from the
 samples of Go's own heap profiler. The mode kernel prints what the kernel
 allocated for the process, such as sockets and pipes, and has not freed, by the
 kernel's own stack.
-With `-- COMMAND', goref starts the command and traces it from its start.""",
+With `-- COMMAND', goref starts the command and traces it from its start. If it
+still runs at the end, it goes on.""",
     (
         FOR,
         EVERY,
@@ -123,7 +124,8 @@ belongs to the neighbour's stack. New pages without a stack are counted.
 
 The probes are programs that the kernel checks (BPF), kept by the helper
 goref-trace. They need root, or CAP_BPF with CAP_PERFMON, beside the rights of
-`goref attach'. However goref ends, they end with it. The mode rss probes no
+`goref attach'. However goref ends, they end with it. SIGTERM and SIGHUP end it
+without an answer, and leave a COMMAND that has begun. The mode rss probes no
 code of the process. The mode go probes one function of the runtime, which runs
 about once for each 512 KiB allocated. The mode kernel probes the kernel's
 allocators, for all processes of the machine; it says what that cost them.
