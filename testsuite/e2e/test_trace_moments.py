@@ -35,11 +35,11 @@ _PTRACE_TRACEME, _PTRACE_PEEKUSER, _PTRACE_SYSCALL = 0, 3, 24
 _ORIG_RAX, _READ = 15 * 8, 0  # of struct user; of <asm/unistd.h>
 
 
-def _ptrace(request, pid, where=0):
+def _ptrace(request, pid, where=0, data=0):
     libc = ctypes.CDLL(None, use_errno=True)
     libc.ptrace.argtypes = [ctypes.c_long] * 4
     libc.ptrace.restype = ctypes.c_long
-    return libc.ptrace(request, pid, where, 0)
+    return libc.ptrace(request, pid, where, data)
 
 
 class Target:
@@ -72,41 +72,30 @@ class Target:
         assert comes(lambda: not children(self.pid))
 
 
-class Run:
-    """A run of goref or of the helper, by its system calls."""
+class Stepped:
+    """A process that stops at its system calls."""
 
     count = 0
 
-    def __init__(self, target, who, mode, folder):
-        Run.count += 1
+    def __init__(self, target, words, **files):
+        Stepped.count += 1
         self.target = target
-        self.mark = f"GOREF_TEST_TRACE={os.getpid()}.{Run.count}"
+        self.mark = f"GOREF_TEST_TRACE={os.getpid()}.{Stepped.count}"
         self.programs = set()
         self.had_probe = False
-        if who == "helper":
-            words = [str(HELPER), str(target.pid)]
-            probe = [target.sample_probe()] if mode == "go" else []
-            lines = [f"mode {mode}", *target.facts, *probe, "start"]
-            ends = [*(f"tick {i}" for i in range(TICKS)), "end"]
-            (folder / "in").write_text("\n".join([*lines, *ends, ""]))
-        else:
-            words = [str(GOREF), "trace", "--every", "0.1s", "--count", "3",
-                     str(target.pid), mode]  # fmt: skip
-            (folder / "in").write_text("")
         name, _, value = self.mark.partition("=")
-        with open(folder / "in") as lines:
-            self.popen = subprocess.Popen(
-                words,
-                stdin=lines,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env={**environment(), name: value},
-                preexec_fn=lambda: _ptrace(_PTRACE_TRACEME, 0),
-            )
+        self.popen = subprocess.Popen(
+            words,
+            stdout=subprocess.DEVNULL,
+            env={**environment(), name: value},
+            preexec_fn=lambda: _ptrace(_PTRACE_TRACEME, 0),
+            **files,
+        )
 
-    def until(self, number):
-        """Let it run to its so many-th stop at a system call, and kill it; 0:
-        to its end. Returns how many there were."""
+    def until(self, number, sent=signal.SIGKILL):
+        """Let it run to its so many-th stop at a system call, and send it a
+        signal; 0: to its end. Returns how many stops there were until then,
+        and its status."""
         count, status = 0, None
         while True:
             _, status = os.waitpid(self.popen.pid, 0)
@@ -114,11 +103,14 @@ class Run:
                 break
             call = _ptrace(_PTRACE_PEEKUSER, self.popen.pid, _ORIG_RAX)
             count += call != _READ
+            stop = os.WSTOPSIG(status)
             if call != _READ and count == number:
                 self._look()
-                os.kill(self.popen.pid, signal.SIGKILL)
-            else:
-                _ptrace(_PTRACE_SYSCALL, self.popen.pid)
+                os.kill(self.popen.pid, sent)
+                number = 0
+            passed = 0 if stop == signal.SIGTRAP else stop
+            # A process that was killed cannot be asked any more.
+            _ptrace(_PTRACE_SYSCALL, self.popen.pid, 0, passed)
         self.popen.returncode = 0  # it is reaped
         return count, status
 
@@ -131,7 +123,30 @@ class Run:
 
     def check_nothing_left(self):
         assert comes(lambda: not living(self.mark)), living(self.mark)
+        self.check_no_programs()
+
+    def check_no_programs(self):
         assert comes(lambda: not any(map(is_loaded, self.programs)))
+
+
+class Run(Stepped):
+    """A run of goref or of the helper."""
+
+    def __init__(self, target, who, mode, folder):
+        if who == "helper":
+            words = [str(HELPER), str(target.pid)]
+            probe = [target.sample_probe()] if mode == "go" else []
+            lines = [f"mode {mode}", *target.facts, *probe, "start"]
+            ends = [*(f"tick {i}" for i in range(TICKS)), "end"]
+            (folder / "in").write_text("\n".join([*lines, *ends, ""]))
+        else:
+            words = [str(GOREF), "trace", "--every", "0.1s", "--count", "3",
+                     str(target.pid), mode]  # fmt: skip
+            (folder / "in").write_text("")
+        with open(folder / "in") as lines:
+            super().__init__(
+                target, words, stdin=lines, stderr=subprocess.DEVNULL
+            )
 
 
 @pytest.fixture(scope="module")

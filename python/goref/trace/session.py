@@ -176,6 +176,10 @@ class Session:
                 idle.check(self.pid)
             with Helper(self.pid, setup) as helper:
                 intervals, why = self._watched(helper, owned)
+            # Ctrl-C often ends a command of ours, too, or comes at the end.
+            if owned.has_come():
+                signal.sigtimedwait({signal.SIGINT}, 0)
+                why = why or watch.INTERRUPTED
         after, seen = outside.read(self.pid), self._look(why)
         return Outcome(
             self.plan,
