@@ -162,8 +162,8 @@ def test_text():
     assert f"process {program.pid}: probes:\n  page faults" in done.stderr
     forecast = re.search(
         r"^forecast: the probes add about (\d+\.\d) us to a page fault; there "
-        r"are ([\d,]+) a second now, so about (\d+\.\d\d) % of a processor; "
-        r"the limit is 1 %",
+        r"are ([\d,]+) a second now, so about (\d+\.\d\d) % of a processor "
+        r"if none repeats the call of another; the limit is 1 %",
         done.stderr,
         re.M,
     )

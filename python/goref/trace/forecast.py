@@ -22,8 +22,11 @@ def _faults(
     if event_ns is None:
         return text, ""
     percent = 100 * per_s * event_ns / _NS
-    text += f", so about {percent:.2f} % of a processor"
-    beyond = ", so many events will have no stack" if percent > limit else ""
+    text += (
+        f", so about {percent:.2f} % of a processor if none repeats the call "
+        "of another"
+    )
+    beyond = ", so many events may have no stack" if percent > limit else ""
     return text, beyond
 
 
