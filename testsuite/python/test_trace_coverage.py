@@ -104,6 +104,7 @@ def test_stacks_that_are_not_finished():
 def test_probes_that_were_off_make_it_partial():
     outcome = Watched({}, 0)
     outcome.ended, outcome.look = "", look.Seen(None)
+    outcome.plan = types.SimpleNamespace(idle=False)
     assert findings.partial(outcome) == []
     outcome.gathered.all_off_ms = 12340
     assert findings.partial(outcome) == ["the probes were off for 12.3 s"]
