@@ -176,8 +176,9 @@ static void run_child(int fd)
 	_exit(0);
 }
 
-/** Does a link that is for a process see its second thread? */
-static bool sees_threads(struct gr_trace *s, pid_t pid, int go_fd)
+/** Does a link see the second thread of a process? */
+static bool sees_threads(struct gr_trace *s, enum gr_sampler_way way, pid_t pid,
+			 int go_fd)
 {
 	struct gr_sampler_place place;
 	struct gr_error *err =
@@ -187,8 +188,8 @@ static bool sees_threads(struct gr_trace *s, pid_t pid, int go_fd)
 		gr_error_destroy(err);
 		return false;
 	}
-	_cleanup_close_ int link = gr_sampler_attach(
-		s->progs.test_filter, GR_SAMPLER_MULTI, pid, &place);
+	_cleanup_close_ int link =
+		gr_sampler_attach(s->progs.test_filter, way, pid, &place);
 	if (link < 0 || write(go_fd, "g", 1) != 1)
 		return false;
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
@@ -196,7 +197,7 @@ static bool sees_threads(struct gr_trace *s, pid_t pid, int go_fd)
 	return s->bss->tests_seen > 0;
 }
 
-static bool test_child(struct gr_trace *s)
+static bool test_child(struct gr_trace *s, enum gr_sampler_way way)
 {
 	int fds[2];
 
@@ -208,26 +209,34 @@ static bool test_child(struct gr_trace *s)
 		run_child(fds[0]);
 	}
 	close(fds[0]);
-	bool ret = pid > 0 && sees_threads(s, pid, fds[1]);
+	bool ret = pid > 0 && sees_threads(s, way, pid, fds[1]);
 	close(fds[1]); // the child ends, if it has not begun
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 	return ret;
 }
 
-enum gr_sampler_way gr_sampler_test(void)
+/* Kernels without uprobe.multi may also load a program for it. */
+static bool works(enum gr_sampler_way way)
 {
 	struct gr_trace *s = gr_trace__open();
 	struct bpf_program *program;
-	enum gr_sampler_way way = GR_SAMPLER_PERF;
 
 	if (!s)
-		return way;
+		return false;
 	bpf_object__for_each_program(program, s->obj) bpf_program__set_autoload(
 		program, program == s->progs.test_filter);
-	gr_sampler_prepare(s->progs.test_filter, GR_SAMPLER_MULTI);
-	if (!gr_trace__load(s))
-		way = test_child(s) ? GR_SAMPLER_MULTI : GR_SAMPLER_MULTI_ALL;
+	gr_sampler_prepare(s->progs.test_filter, way);
+	bool ret = !gr_trace__load(s) && test_child(s, way);
 	gr_trace__destroy(s);
+	return ret;
+}
+
+enum gr_sampler_way gr_sampler_test(void)
+{
+	enum gr_sampler_way way = GR_SAMPLER_MULTI;
+
+	while (way != GR_SAMPLER_PERF && !works(way))
+		way++;
 	return way;
 }

@@ -42,12 +42,12 @@ def sanitizers():
         return []
 
 
-def clock():
-    """The library of clock.c."""
-    source = (HERE / "clock.c").read_text()
+def preloaded(name):
+    """The library of a C file beside this one, such as clock.c."""
+    source = (HERE / name).read_text()
     key = hashlib.sha256(source.encode()).hexdigest()[:16]
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    path = Path(home) / "goref-gdb" / f"clock-{key}.so"
+    path = Path(home) / "goref-gdb" / f"{Path(name).stem}-{key}.so"
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         made = path.with_name(f"{path.name}.{os.getpid()}")
@@ -63,7 +63,7 @@ def environment(words=()):
     """The environment that a program with these words needs."""
     wanted = sanitizers()
     if {*CLOCKED} & {*words}:
-        wanted = [*wanted, clock()]
+        wanted = [*wanted, preloaded("clock.c")]
     options = f"detect_leaks=0:exitcode={SANITIZER_STATUS}"
     return {
         "LD_PRELOAD": " ".join(wanted),

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import asking
 from snapshots import for_others
 from tracers import (
     BRIEF,
@@ -24,6 +25,7 @@ from tracers import (
     assert_gone,
     is_loaded,
     permitted,
+    probe_of,
     programs_of,
     toucher,
     traced,
@@ -137,17 +139,41 @@ def test_probes_are_taken_away_and_come_back(toucher, traced):
     assert comes(is_seen)
 
 
-def test_samples_of_all_threads(toucher, traced):
-    """By the registers rdi and rsi of a function of C."""
-    tracer = traced(f"sample_probe {toucher.sampled:#x} 5 4", mode="go")
+def older_kernel(what):
+    """The variables of a helper that takes this kernel for an older one."""
+    libraries = [*asking.sanitizers(), asking.preloaded("older_kernel.c")]
+    return {"LD_PRELOAD": " ".join(libraries), "OLDER_KERNEL": what}
+
+
+@pytest.mark.parametrize("lacks", ["nothing", "filter", "multi"])
+def test_samples_of_all_threads(toucher, traced, lacks):
+    """By the registers rdi and rsi of a function of C, with each kind of probe.
+    Other processes of the same file are not seen."""
+    tracer = traced(
+        f"sample_probe {toucher.sampled:#x} 5 4",
+        "budget 0",
+        mode="go",
+        env=older_kernel(lacks),
+    )
+    other = Toucher()
+    other.do("p", 80)
     start = toucher.do("p", 80)
+    other.do("p", 80)
     samples = tracer.tick().samples
-    assert {(s.address, s.bytes) for s in samples} == {
+    assert sorted((s.address, s.bytes) for s in samples) == [
         (start + i * 10 * PAGE, 10) for i in range(8)
-    }
+    ]
     assert len({s.tid for s in samples}) == 8
     for sample in samples:
-        assert tracer.stacks[sample.stack][0] == "sampled"
+        assert tracer.stacks[sample.stack][:2] == ["sampled", "touch_some"]
+    other.close()
+    kernel = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
+    kinds = {
+        "nothing": {toucher.pid} if kernel >= (6, 10) else {0, "perf"},
+        "filter": {0} if kernel >= (6, 6) else {"perf"},
+        "multi": {"perf"},
+    }
+    assert probe_of(tracer.popen.pid) in kinds[lacks] | {None}
 
 
 def test_structs_before_an_untouched_page(toucher, traced):

@@ -165,11 +165,12 @@ class Answer:
 class Tracer:
     """A helper that has begun, with the names of all stacks so far."""
 
-    def __init__(self, pid, *lines, mode="rss"):
+    def __init__(self, pid, *lines, mode="rss", env=None):
         self.popen = subprocess.Popen(
             [str(HELPER), str(pid)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env={**os.environ, **(env or {})},
         )
         self.names, self.stacks, self.ticks = {}, {}, 0
         self.finished = {}  # of each stack
@@ -225,6 +226,21 @@ def programs_of(pid):
     for info in Path(f"/proc/{pid}/fdinfo").iterdir():
         found |= {*re.findall(r"(?m)^prog_id:\t(\d+)$", info.read_text())}
     return {int(number) for number in found}
+
+
+def probe_of(pid):
+    """How a helper holds the probe in the program's code: "perf" for an event,
+    else the process that the link of uprobe.multi is for (0: all), or None if
+    this kernel does not tell."""
+    links = Path(f"/proc/{pid}/fd").iterdir()
+    if any(os.readlink(link) == "anon_inode:[perf_event]" for link in links):
+        return "perf"
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        text = info.read_text()
+        if "link_type:\tuprobe_multi" in text:
+            found = re.search(r"(?m)^pid:\t(\d+)$", text)
+            return int(found[1]) if found else None
+    raise AssertionError("there is no probe")
 
 
 def is_loaded(number):
@@ -326,11 +342,11 @@ def toucher(permitted):
 
 @pytest.fixture
 def traced(toucher):
-    """traced(*lines, mode): a tracer of the toucher."""
+    """traced(*lines, mode, env): a tracer of the toucher."""
     made = []
 
-    def make(*lines, mode="rss"):
-        made.append(Tracer(toucher.pid, *lines, mode=mode))
+    def make(*lines, **options):
+        made.append(Tracer(toucher.pid, *lines, **options))
         return made[-1]
 
     yield make
