@@ -247,7 +247,7 @@ _goref_options()
 	case $1 in
 {options}
 	*) options=('--help:print help' '--version:print the version'
-		"--python-path:print what PYTHONPATH needs for \`import goref'") ;;
+		"--python-path:print what PYTHONPATH needs for \\`import goref'") ;;
 	esac
 }}
 
