@@ -47,6 +47,16 @@ const char *gr_rights_missing(uint64_t capabilities)
 	return "root, or CAP_BPF with CAP_PERFMON";
 }
 
+const char *gr_rights_to_read(uint64_t capabilities, bool may_open)
+{
+	if (!has(capabilities, CAP_SYS_PTRACE))
+		return may_open ? "CAP_SYS_PTRACE is missing" :
+				  "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH are "
+				  "missing";
+	return may_open ? "it has rights that we have not" :
+			  "CAP_DAC_READ_SEARCH is missing";
+}
+
 bool gr_rights_is_locked(const char *lockdown)
 {
 	return strstr(lockdown, "[confidentiality]") != NULL;
@@ -63,13 +73,19 @@ static void read_text(const char *path, char *buf, size_t bytes)
 	buf[n < 0 ? 0 : n] = '\0';
 }
 
-static struct gr_error *check_capabilities(void)
+static bool read_capabilities(uint64_t *ret)
 {
 	char text[4096];
-	uint64_t capabilities;
 
 	read_text("/proc/self/status", text, sizeof(text));
-	if (!gr_rights_capabilities(text, &capabilities))
+	return gr_rights_capabilities(text, ret);
+}
+
+static struct gr_error *check_capabilities(void)
+{
+	uint64_t capabilities;
+
+	if (!read_capabilities(&capabilities))
 		return NULL;
 	const char *missing = gr_rights_missing(capabilities);
 	if (!missing)
@@ -114,18 +130,23 @@ static struct gr_error *check_call(void)
 
 static struct gr_error *check_memory(pid_t pid)
 {
+	uint64_t capabilities = 0;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		return NULL;
-	if (errno == ENOENT)
-		return gr_error_format(GR_ERROR_PROCESS, "no such process");
+	int number = errno;
+	if (number == ENOENT)
+		return gr_error_format(GR_ERROR_PROCESS,
+				       "/proc does not show the process");
+	bool may_open = !faccessat(AT_FDCWD, path, R_OK, AT_EACCESS);
+	read_capabilities(&capabilities);
 	return gr_error_format(GR_ERROR_PROCESS,
-			       "not permitted to read the process: %s "
-			       "(CAP_SYS_PTRACE is missing)",
-			       strerror(errno));
+			       "not permitted to read the process: %s (%s)",
+			       strerror(number),
+			       gr_rights_to_read(capabilities, may_open));
 }
 
 struct gr_error *gr_rights_error(const char *what, int number)

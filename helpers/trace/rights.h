@@ -14,6 +14,13 @@ bool gr_rights_capabilities(const char *status, uint64_t *ret);
 /** The capabilities that are missing, in words; NULL if none is. */
 const char *gr_rights_missing(uint64_t capabilities);
 
+/**
+ * Say what is missing to read a process's memory.
+ *
+ * @param may_open Do the mode and the owner of its file permit it?
+ */
+const char *gr_rights_to_read(uint64_t capabilities, bool may_open);
+
 /** Does /sys/kernel/security/lockdown say that the kernel keeps its secrets? */
 bool gr_rights_is_locked(const char *lockdown);
 

@@ -16,8 +16,8 @@ static struct gr_error *process_error(int32_t pid, int error)
 	if (error == EPERM || error == EACCES)
 		return gr_error_format(
 			GR_ERROR_IO,
-			"not permitted to read process %d: %s (run as root "
-			"or with CAP_SYS_PTRACE)",
+			"not permitted to read process %d: %s (run as root, "
+			"or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH)",
 			pid, strerror(error));
 	if (error == ENOENT || error == ESRCH)
 		return gr_error_format(GR_ERROR_IO, "there is no process %d",

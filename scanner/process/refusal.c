@@ -2,6 +2,7 @@
 #include "process/refusal.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -51,12 +52,22 @@ static pid_t find_reader(pid_t pid)
 	return 0;
 }
 
+/* Signal 0 finds processes that /proc does not show. */
+static struct gr_error *not_seen(pid_t pid)
+{
+	if (pid > 0 && (!kill(pid, 0) || errno == EPERM))
+		return refuse("/proc does not show it (mounted with hidepid, "
+			      "or for other PIDs): run as root or with "
+			      "CAP_SYS_PTRACE");
+	return refuse("there is no such process");
+}
+
 struct gr_error *gr_refusal_check(pid_t pid)
 {
 	char text[64];
 
 	if (!gr_task_status(pid, pid, "Tgid", text, sizeof(text)))
-		return refuse("there is no such process");
+		return not_seen(pid);
 	if (atoi(text) != pid)
 		return gr_error_format(GR_ERROR_PROCESS,
 				       "it is a thread: the process is %s",

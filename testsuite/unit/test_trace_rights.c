@@ -9,7 +9,7 @@
 
 #define BIT(n) (UINT64_C(1) << (n))
 
-enum { SYS_ADMIN = 21, PERFMON = 38, BPF = 39 };
+enum { SYS_PTRACE = 19, SYS_ADMIN = 21, PERFMON = 38, BPF = 39 };
 
 TEST(capabilities_are_those_in_effect)
 {
@@ -33,6 +33,19 @@ TEST(missing_capabilities_are_named)
 	assert_string_equal(gr_rights_missing(BIT(PERFMON)), "CAP_BPF");
 	assert_string_equal(gr_rights_missing(0),
 			    "root, or CAP_BPF with CAP_PERFMON");
+}
+
+TEST(what_is_missing_to_read)
+{
+	assert_string_equal(gr_rights_to_read(0, true),
+			    "CAP_SYS_PTRACE is missing");
+	assert_string_equal(gr_rights_to_read(BIT(BPF), false),
+			    "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH are "
+			    "missing");
+	assert_string_equal(gr_rights_to_read(BIT(SYS_PTRACE), false),
+			    "CAP_DAC_READ_SEARCH is missing");
+	assert_string_equal(gr_rights_to_read(BIT(SYS_PTRACE), true),
+			    "it has rights that we have not");
 }
 
 TEST(only_confidentiality_locks)

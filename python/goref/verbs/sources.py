@@ -76,7 +76,8 @@ process did not make. The filters of containers allow these calls; a stricter
 filter may end the process.
 
 Attach as root, as the same user, or with CAP_SYS_PTRACE (docker run
---cap-add=SYS_PTRACE). You can attach to a process in a container from
+--cap-add=SYS_PTRACE) and, if the process has another user,
+CAP_DAC_READ_SEARCH. You can attach to a process in a container from
 outside.""",
     (
         ("attach PID", "an overview"),
