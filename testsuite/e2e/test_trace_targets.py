@@ -13,7 +13,6 @@ import subprocess
 import pytest
 
 from session import GOREF, environment
-from snapshots import for_others
 from targets import start, unshared
 from toolchains import build, build_c
 from traces import MIB, PAGE, Trace, library, skip_unless_traced
@@ -383,7 +382,7 @@ def test_nobody_reads_the_answer(program, form):
     do(program, "heap", MIB)
 
 
-# --------------------------------------------------------- rights, containers
+# ----------------------------------------------------------------- containers
 
 
 def test_container(exe, tmp_path):
@@ -415,28 +414,3 @@ def test_another_root(tmp_path):
     assert touched(document, "main.touchHeap") == pytest.approx(
         8 * MIB, rel=0.03
     )
-
-
-def test_user_without_rights(exe):
-    """One line says what is missing and what works instead."""
-    if os.geteuid() or not shutil.which("setpriv"):
-        pytest.skip("needs root and setpriv")
-    if not all(p.stat().st_mode & 1 for p in (GOREF, *GOREF.parents)):
-        pytest.skip("only root may enter the folder of goref")
-    nobody = {"user": 65534, "group": 65534, "extra_groups": []}
-    with subprocess.Popen(
-        [for_others(exe)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        **nobody,
-    ) as other:
-        assert other.stdout.readline() == b"{}\n"
-        done = goref(other.pid, "--for", "1s", **nobody)
-        other.stdin.close()
-    assert done.returncode == 1
-    assert re.fullmatch(
-        "goref: no trace: not permitted to load BPF programs: root, or CAP_BPF "
-        "with CAP_PERFMON is missing; .*goref diff.*\n",
-        done.stderr,
-    ), done.stderr
-    assert not done.stdout

@@ -163,11 +163,12 @@ class Answer:
 
 
 class Tracer:
-    """A helper that has begun, with the names of all stacks so far."""
+    """A helper that has begun, with the names of all stacks so far. before: a
+    command that starts it."""
 
-    def __init__(self, pid, *lines, mode="rss", env=None):
+    def __init__(self, pid, *lines, mode="rss", before=(), env=None):
         self.popen = subprocess.Popen(
-            [str(HELPER), str(pid)],
+            [*before, str(HELPER), str(pid)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **(env or {})},

@@ -100,11 +100,14 @@ class Mapping:
 
 
 class Trace:
-    """goref trace, as a process that prints JSON lines."""
+    """goref trace, as a process that prints JSON lines. before: a command that
+    starts it."""
 
-    def __init__(self, *words, env=None, stdin=subprocess.DEVNULL):
+    def __init__(
+        self, *words, before=(), env=None, stdin=subprocess.DEVNULL
+    ):
         self.popen = subprocess.Popen(
-            ["env", "--default-signal=INT", GOREF, "trace", "--json",
+            ["env", "--default-signal=INT", *before, GOREF, "trace", "--json",
              *map(str, words)],
             stdin=stdin,
             stdout=subprocess.PIPE,
