@@ -72,8 +72,7 @@ install_build_packages() {
 		protoc-c:protobuf-c-compiler "$include/zlib.h:zlib1g-dev" \
 		"$include/zstd.h:libzstd-dev" "$include/uthash.h:uthash-dev" \
 		"$include/capstone/capstone.h:libcapstone-dev" \
-		"$include/bpf/libbpf.h:libbpf-dev" \
-		"$include/elfutils/libdw.h:libdw-dev" "$@"
+		"$include/bpf/libbpf.h:libbpf-dev" "$@"
 }
 
 # The folder of the headers of the Python that configure takes.
