@@ -46,8 +46,13 @@ struct gr_walk {
 	bool is_next; /**< The goroutine may be one that did not call. */
 };
 
+#ifdef __SANITIZE_ADDRESS__
+/* Its shadow memory is larger than any limit. */
+static const rlim_t max_data_bytes = RLIM_INFINITY;
+#else
 /* Tables of Go, and all of ours, have room in it. */
 static const rlim_t max_data_bytes = (rlim_t)1 << 30;
+#endif
 
 void gr_unwinder_limit_memory(void)
 {

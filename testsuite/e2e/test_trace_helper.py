@@ -203,6 +203,8 @@ def test_the_cost_is_told(toucher, traced):
 
 def test_its_own_memory_is_limited(traced):
     """Damaged tables of a program cannot make it take all of the memory."""
+    if asking.sanitizers():
+        pytest.skip("sanitizers need more")
     limits = Path(f"/proc/{traced().popen.pid}/limits").read_text()
     soft = re.search(r"(?m)^Max data size +(\d+)", limits)
     assert soft and int(soft[1]) <= 1 << 30
