@@ -14,8 +14,9 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 enum { ADVICE_DONTNEED = 4, ADVICE_REMOVE = 9, ADVICE_DONTNEED_LOCKED = 24 };
 
 enum {
-	MEASURE_EACH = 64, /* of the cheap events */
-	REMAP_FIXED = 2,   /* MREMAP_FIXED */
+	MEASURE_EACH = 64,   /* of the cheap events */
+	LONGEST_NS = 100000, /* of an event: above it, something came between */
+	REMAP_FIXED = 2,     /* MREMAP_FIXED */
 };
 
 /* The last event of a thread with its stack. */
@@ -66,7 +67,7 @@ INLINE void charge_cheap(struct moment *m)
 {
 	if (m->counts->events % MEASURE_EACH == 0) {
 		__u64 took = bpf_ktime_get_ns() - m->began_ns + m->probe_ns;
-		if (took < 100000)
+		if (took < LONGEST_NS)
 			cheap_ns = (cheap_ns * 7 + took) / 8;
 	}
 	charge(m, cheap_ns);
@@ -211,7 +212,8 @@ INLINE void put_full(struct moment *m, struct gr_event *e, struct slot *s)
 	s->ref = e->head.ref;
 	if (!put(m, e, offsetof(struct gr_event, data) + bytes))
 		keep(m, e, s);
-	charge(m, bpf_ktime_get_ns() - m->began_ns + m->probe_ns);
+	__u64 took = bpf_ktime_get_ns() - m->began_ns;
+	charge(m, (took < LONGEST_NS ? took : LONGEST_NS) + m->probe_ns);
 }
 
 /*

@@ -195,7 +195,7 @@ def test_process_of_another_user_is_refused(exe, count):
     with Running(exe, *NOBODY) as running:
         said = refusal(running.pid, *before)
     assert said == {
-        2: f"not attached to process {running.pid}: run as root or with "
+        2: f"cannot trace process {running.pid}: run as root or with "
         "CAP_SYS_PTRACE (in a container: --cap-add=SYS_PTRACE)",
         3: f"not permitted to read process {running.pid}: Permission denied "
         "(run as root, or with CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH)",
@@ -257,7 +257,7 @@ def test_process_that_proc_hides(exe):
     with Running(exe, *NOBODY) as running:
         said = refusal(running.pid, *hiding("ptraceable"), *before)
     assert said == (
-        f"not attached to process {running.pid}: /proc does not show it "
+        f"cannot trace process {running.pid}: /proc does not show it "
         "(mounted with hidepid, or for other PIDs): run as root or with "
         "CAP_SYS_PTRACE"
     )
