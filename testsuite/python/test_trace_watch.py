@@ -18,7 +18,7 @@ class Late:
     def __init__(self, monkeypatch):
         self.now = 0.0
         monkeypatch.setattr(watch.time, "monotonic", self.monotonic)
-        cost = SimpleNamespace(events=1, lost={}, bpf_ns=10**7)
+        cost = SimpleNamespace(events=1, lost={}, bpf_ns=10**7, off_ms=0)
         self.gathered = SimpleNamespace(
             gone="",
             all_events=0,
