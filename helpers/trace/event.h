@@ -83,7 +83,9 @@ struct gr_event_config {
 	__u32 pointer_register, size_register; /**< of a sample, by DWARF */
 	__u64 budget_ppm; /**< time for events, of one processor; 0: no limit */
 	__u64 bank_ns;	  /**< budget that may be saved up */
-	__u64 debt_ns;	  /**< overdraft up to which events are recorded */
+	/** The debt in which no event has a stack any more. Up to twice this,
+	 * events are recorded. */
+	__u64 debt_ns;
 	__u64 ring_bytes;
 	__u64 fault_ns, trap_ns; /**< what a probe costs beside its program */
 };

@@ -393,13 +393,17 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
-/** How long it takes until the account is even; 0: there is no large debt. */
+/** How long it takes until chance may give stacks again; 0: the debt is not so
+ * large that events are not recorded. */
 static uint64_t time_of_debt(const struct gr_event_config *c,
 			     int64_t account_ns)
 {
-	if (!c->budget_ppm || account_ns >= -(int64_t)c->debt_ns)
+	const int64_t debt_ns = (int64_t)c->debt_ns;
+
+	if (!c->budget_ppm || account_ns >= -2 * debt_ns)
 		return 0;
-	double wait_ns = (double)-account_ns / (double)c->budget_ppm * 1e6;
+	double wait_ns = ((double)-account_ns - (double)debt_ns / 2) /
+			 (double)c->budget_ppm * 1e6;
 	return wait_ns > MOST_OFF_NS ? MOST_OFF_NS : (uint64_t)wait_ns;
 }
 

@@ -232,7 +232,7 @@ NOINLINE void put_event(struct moment *m)
 	m->began_ns = bpf_ktime_get_ns();
 	if (is_limited)
 		refill(m->began_ns);
-	if (is_limited && account_ns < -(__s64)config.debt_ns) {
+	if (is_limited && account_ns < -2 * (__s64)config.debt_ns) {
 		m->counts->over_budget++;
 		charge(m, m->probe_ns);
 		return;
