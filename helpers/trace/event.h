@@ -120,8 +120,8 @@ static inline __s64 gr_budget_growth(const struct gr_event_config *config,
 
 /**
  * May an event have a stack? In debt, chance decides: the larger the debt, the
- * rarer is a stack. So those that have one are a fair sample, and neither the
- * first faults of each burst nor each second one.
+ * rarer is a stack. So those that have one are a fair sample among the events at
+ * one debt, and neither the first faults of each burst nor each second one.
  *
  * @param random 16 random bits.
  */

@@ -105,7 +105,7 @@ static void set_rows(struct gr_kmem *k)
 static void leave_out(struct gr_kmem *k, enum gr_kernel_kind kind,
 		      const char *name)
 {
-	add_text(k, "%s are not seen: the kernel has no tracepoint %s",
+	add_text(k, "%s are not seen: the tracepoint %s is missing or refused",
 		 kind_texts[kind], name);
 	for (size_t i = 0; i < PROGRAMS; i++)
 		if (k->rows[i].kind == kind)
@@ -174,7 +174,7 @@ struct gr_error *gr_kmem_load(pid_t pid, const struct gr_request *req,
 	k->ncpus = libbpf_num_possible_cpus();
 	if (k->ncpus < 1 || k->ncpus > GR_EVENT_MAX_CPUS)
 		return gr_error_format(GR_ERROR_LIMIT,
-				       "the number of processors is not known");
+				       "processors: 1 to 4,096 are supported");
 	k->btf = btf__load_vmlinux_btf();
 	if (!k->btf)
 		return gr_rights_error("reading the kernel's BTF", errno);
@@ -250,9 +250,10 @@ struct gr_error *gr_kmem_attach(struct gr_kmem *k)
 		seen++;
 	}
 	if (!seen)
-		return gr_error_format(GR_ERROR_PROCESS,
-				       "the kernel has no tracepoints for its "
-				       "allocations");
+		return gr_error_format(
+			GR_ERROR_PROCESS,
+			"tracepoints for the kernel's allocations "
+			"are missing or refused");
 	add_text(k,
 		 "these probes also run in all other processes of the machine; "
 		 "goref says at the end what that cost");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * goref-trace PID: watch how a process grows, and stream what happens. input.h
- * has the lines that it is given, reply.h what it answers; doc/internals.md
- * describes both.
+ * goref-trace PID: watch how a process grows, and stream what happens.
+ * doc/internals.md has the lines that it is given, and those that it answers.
  *
  * The helper is a separate process in its own session and blocks all signals.
  * If goref ends (Ctrl-C, a crash, SIGKILL), this only closes our input. Then the
@@ -160,13 +159,15 @@ static void tell_tick(struct trace *t)
 
 // ------------------------------------------------------------------ the lines
 
-/** Add what works where nothing may be probed. */
-static struct gr_error *instead(struct gr_error *err)
+/** Add what works without BPF. It tells nothing of the kernel's memory. */
+static struct gr_error *instead(const struct trace *t, struct gr_error *err)
 {
+	if (t->request.mode == GR_TRACE_KERNEL)
+		return err;
 	struct gr_error *ret = gr_error_format(
 		err->code,
 		"%s; without BPF, `goref attach PID save FILE' twice and "
-		"`goref diff' show what has grown",
+		"`goref diff' show the growth of the heap",
 		err->message);
 
 	gr_error_destroy(err);
@@ -186,10 +187,13 @@ static void tell_probes(struct trace *t)
 
 static struct gr_error *start(struct trace *t)
 {
-	struct gr_error *err = gr_rights_check(t->pid);
+	struct gr_error *err = gr_rights_check_bpf();
 
 	if (err)
-		return instead(err);
+		return instead(t, err);
+	err = gr_rights_check_process(t->pid);
+	if (err)
+		return err;
 	err = gr_probes_load(t->pid, &t->request, gr_drain_take, t->drain,
 			     &t->probes);
 	if (!err)
@@ -199,7 +203,7 @@ static struct gr_error *start(struct trace *t)
 	if (!err && t->kernel)
 		err = gr_kmem_attach(t->kernel);
 	if (err)
-		return instead(err);
+		return instead(t, err);
 	tell_probes(t);
 	t->is_beginning = t->request.is_waiting;
 	t->told = gr_probes_sums(t->probes);

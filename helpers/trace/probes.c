@@ -41,7 +41,7 @@ static const uint64_t MOST_OFF_NS = 60 * SECOND_NS;
 /** How much a program matters. */
 enum need {
 	NEED_NOT,
-	NEED_WISH, // without it, its text is not true
+	NEED_WISH, // without it, its text is not printed
 	NEED_MUST,
 };
 
@@ -99,12 +99,12 @@ static void set_rows(struct gr_probes *p, enum gr_trace_mode mode)
 		{ s->progs.unmapped_area, &s->links.unmapped_area, wish,
 		  "new mappings" },
 		{ s->progs.lock_acquired, &s->links.lock_acquired, wish,
-		  "munmap and brk" },
+		  "munmap, brk and some calls of madvise" },
 		{ s->progs.lock_released, &s->links.lock_released, wish,
 		  "mremap, and mmap at given addresses" },
 		{ s->progs.sample, &s->links.sample,
 		  is_go ? NEED_MUST : NEED_NOT,
-		  "samples of Go's memory profiler" },
+		  "samples of Go's heap profiler" },
 		{ s->progs.began_program, &s->links.began_program, NEED_MUST,
 		  "the start of another program" },
 	};
@@ -158,7 +158,7 @@ static struct gr_error *load(struct gr_probes *p, bool is_large)
 	p->ncpus = libbpf_num_possible_cpus();
 	if (p->ncpus < 1 || p->ncpus > GR_EVENT_MAX_CPUS)
 		return gr_error_format(GR_ERROR_LIMIT,
-				       "the number of processors is not known");
+				       "processors: 1 to 4,096 are supported");
 	p->ring_bytes = is_large ? ring_bytes() : RING_LEAST_BYTES;
 	bpf_map__set_max_entries(s->maps.ring, (uint32_t)p->ring_bytes);
 	bpf_map__set_max_entries(s->maps.scratch, (uint32_t)p->ncpus);
@@ -393,8 +393,8 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
 }
 
-/** How long it takes until chance may give stacks again; 0: the debt is not so
- * large that events are not recorded. */
+/** For how long the probes are taken away: until the debt is half of that in
+ * which no event has a stack. 0: events are still recorded. */
 static uint64_t time_of_debt(const struct gr_event_config *c,
 			     int64_t account_ns)
 {

@@ -56,9 +56,9 @@ void gr_probes_configure(struct gr_probes *probes,
 			 const struct gr_request *req);
 
 /**
- * Take the probes away while the budget is overdrawn: an event costs something
- * even if it is not recorded. This has to be called often. Return whether they
- * were put back just now, so that changes in between were not seen.
+ * Take the probes away while the debt is so large that no event is recorded:
+ * even such an event costs something. This has to be called often. Return
+ * whether they were put back just now, so that changes in between were not seen.
  */
 bool gr_probes_keep_budget(struct gr_probes *probes);
 

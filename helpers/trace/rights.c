@@ -53,7 +53,7 @@ const char *gr_rights_to_read(uint64_t capabilities, bool may_open)
 		return may_open ? "CAP_SYS_PTRACE is missing" :
 				  "CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH are "
 				  "missing";
-	return may_open ? "it has rights that we have not" :
+	return may_open ? "a user namespace or a security module refuses it" :
 			  "CAP_DAC_READ_SEARCH is missing";
 }
 
@@ -91,8 +91,7 @@ static struct gr_error *check_capabilities(void)
 	if (!missing)
 		return NULL;
 	return gr_error_format(GR_ERROR_PROCESS,
-			       "not permitted to load BPF programs: %s is "
-			       "missing",
+			       "not permitted to load BPF programs without %s",
 			       missing);
 }
 
@@ -128,7 +127,39 @@ static struct gr_error *check_call(void)
 	return fd >= 0 ? NULL : gr_rights_error("the call bpf()", errno);
 }
 
-static struct gr_error *check_memory(pid_t pid)
+struct gr_error *gr_rights_error(const char *what, int number)
+{
+	if (number == ENOSYS)
+		return gr_error_format(
+			GR_ERROR_PROCESS,
+			"the call bpf() does not exist: the kernel "
+			"has no BPF, or a sandbox hides it");
+	if (number == EPERM || number == EACCES)
+		return gr_error_format(
+			GR_ERROR_PROCESS,
+			"%s: not permitted: a container "
+			"(seccomp), a user namespace, a security "
+			"module or the BPF verifier refuses it",
+			what);
+	if (number == ENOENT || number == EINVAL || number == EOPNOTSUPP)
+		return gr_error_format(
+			GR_ERROR_PROCESS,
+			"%s: this kernel does not support it: %s", what,
+			strerror(number));
+	return gr_error_format(GR_ERROR_PROCESS, "%s: %s", what,
+			       strerror(number));
+}
+
+struct gr_error *gr_rights_check_bpf(void)
+{
+	struct gr_error *err = check_capabilities();
+
+	if (!err)
+		err = check_kernel();
+	return err ? err : check_call();
+}
+
+struct gr_error *gr_rights_check_process(pid_t pid)
 {
 	uint64_t capabilities = 0;
 	char path[64];
@@ -147,37 +178,4 @@ static struct gr_error *check_memory(pid_t pid)
 			       "not permitted to read the process: %s (%s)",
 			       strerror(number),
 			       gr_rights_to_read(capabilities, may_open));
-}
-
-struct gr_error *gr_rights_error(const char *what, int number)
-{
-	if (number == ENOSYS)
-		return gr_error_format(
-			GR_ERROR_PROCESS,
-			"the call bpf() does not exist: the kernel "
-			"has no BPF, or a sandbox hides it");
-	if (number == EPERM || number == EACCES)
-		return gr_error_format(GR_ERROR_PROCESS,
-				       "%s: not permitted: the container "
-				       "(seccomp) refuses it, or root is only "
-				       "that of a user namespace",
-				       what);
-	if (number == ENOENT || number == EINVAL || number == EOPNOTSUPP)
-		return gr_error_format(
-			GR_ERROR_PROCESS,
-			"%s: this kernel does not support it: %s", what,
-			strerror(number));
-	return gr_error_format(GR_ERROR_PROCESS, "%s: %s", what,
-			       strerror(number));
-}
-
-struct gr_error *gr_rights_check(pid_t pid)
-{
-	struct gr_error *err = check_capabilities();
-
-	if (!err)
-		err = check_kernel();
-	if (!err)
-		err = check_call();
-	return err ? err : check_memory(pid);
 }

@@ -28,7 +28,10 @@ bool gr_rights_is_locked(const char *lockdown);
 struct gr_error *gr_rights_error(const char *what, int number)
 	__attribute__((__returns_nonnull__)) GR_MUST_CHECK;
 
-/** Check all that can be known before anything is loaded. */
-struct gr_error *gr_rights_check(pid_t pid) GR_MUST_CHECK;
+/** Check what can be known of BPF before anything is loaded. */
+struct gr_error *gr_rights_check_bpf(void) GR_MUST_CHECK;
+
+/** Check that the memory of the process may be read. */
+struct gr_error *gr_rights_check_process(pid_t pid) GR_MUST_CHECK;
 
 #endif /* GR_TRACE_RIGHTS_H */

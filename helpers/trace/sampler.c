@@ -66,9 +66,9 @@ struct gr_error *gr_sampler_find(pid_t pid, uint64_t addr,
 	struct stat st;
 
 	if (!find_map(pid, addr, &map))
-		return gr_error_format(GR_ERROR_PROCESS,
-				       "no code of a file is at 0x%" PRIx64,
-				       addr);
+		return gr_error_format(
+			GR_ERROR_PROCESS,
+			"no file has its code mapped at 0x%" PRIx64, addr);
 	ret->offset = addr - map.start + map.offset;
 	// These links lead to the file itself, in any mount namespace, and also
 	// if its name is gone. The latter takes more rights.

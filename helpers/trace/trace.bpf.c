@@ -243,10 +243,16 @@ NOINLINE void put_event(struct moment *m)
 		put_head(m, GR_EVENT_REPEAT, s->ref);
 		return;
 	}
+	bool may_cost = gr_budget_permits_stack(&config, account_ns,
+						bpf_get_prandom_u32() & 0xffff);
+	if (!may_cost && (m->flags & GR_EVENT_SAMPLE)) {
+		m->counts->over_budget++; // without a stack, it says nothing
+		charge(m, m->probe_ns);
+		return;
+	}
 	if (is_ring_filling())
 		m->flags |= GR_EVENT_NO_STACK | GR_EVENT_FILLING;
-	else if (!gr_budget_permits_stack(&config, account_ns,
-					  bpf_get_prandom_u32() & 0xffff))
+	else if (!may_cost)
 		m->flags |= GR_EVENT_NO_STACK;
 	if (m->flags & GR_EVENT_NO_STACK) {
 		put_head(m, GR_EVENT_BRIEF, 0);

@@ -60,14 +60,14 @@ def test_as_text():
         program.grow("plain", 96 * MIB)
         text = " ".join(trace.communicate()[0].split())
     came, seen, rest = re.search(
-        r"([\d,]+) events?, of which ([\d,]+|all) were seen: (.*?) the probes",
+        r"([\d,]+) events?(?: while the probes were on)?, of which ([\d,]+|all) were seen: (.*?) the probes",
         text,
     ).groups()
     parts = [
         int(n.replace(",", ""))
         for n in re.match(
             r"([\d,]+) with a stack, ([\d,]+) without"
-            r"(?:, and ([\d,]+) of memory)?",
+            r"(?:, and ([\d,]+) for memory)?",
             rest,
         ).groups("0")
     ]

@@ -176,6 +176,20 @@ def test_samples_of_all_threads(toucher, traced, lacks):
     assert probe_of(tracer.popen.pid) in kinds[lacks] | {None}
 
 
+def test_samples_over_the_budget(toucher, traced):
+    """Without a stack a sample says nothing: it counts as not seen."""
+    probe = f"sample_probe {toucher.sampled:#x} 5 4"
+    tracer = traced("budget 1", probe, mode="go")
+
+    def is_over():
+        toucher.do("p", 80)
+        answer = tracer.tick()
+        assert not answer.events and all(s.stack for s in answer.samples)
+        return answer.lost().get("over_budget", 0) > 0
+
+    assert comes(is_over)
+
+
 def test_structs_before_an_untouched_page(toucher, traced):
     """The helper looks at more of a struct than there is in memory."""
     offsets = ["g_m 0", "g_goid 8", "m_g0 0", "m_curg 8"] + [
@@ -306,8 +320,8 @@ def test_without_rights(permitted):
     other.communicate()
     assert done.returncode == 1
     assert done.stdout.startswith(
-        "refused not permitted to load BPF programs: "
-        "root, or CAP_BPF with CAP_PERFMON is missing; "
+        "refused not permitted to load BPF programs without "
+        "root, or CAP_BPF with CAP_PERFMON; "
     )
     assert "goref diff" in done.stdout
 

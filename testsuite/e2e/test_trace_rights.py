@@ -29,7 +29,7 @@ NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
 READS = () if os.stat(GOREF).st_uid == os.geteuid() else ("dac_read_search",)
 INSTEAD = (
     "without BPF, `goref attach PID save FILE' twice and `goref diff' show "
-    "what has grown"
+    "the growth of the heap"
 )
 
 
@@ -138,8 +138,8 @@ def test_missing_rights(exe, has, missing):
     with Running(exe, *keeping()) as running:
         said = refusal(running.pid, *keeping(*has))
     assert said == (
-        f"no trace: not permitted to load BPF programs: {missing} is missing; "
-        + INSTEAD
+        f"cannot trace process {running.pid}: not permitted to load BPF "
+        f"programs without {missing}; {INSTEAD}"
     )
 
 
@@ -212,8 +212,9 @@ def test_root_of_a_user_namespace(exe):
         enter = ["nsenter", "--user", "--target", str(running.pid)]
         said = refusal(running.pid, *enter)
     assert said == (
-        "no trace: the call bpf(): not permitted: the container (seccomp) "
-        f"refuses it, or root is only that of a user namespace; {INSTEAD}"
+        f"cannot trace process {running.pid}: the call bpf(): not permitted: "
+        "a container (seccomp), a user namespace, a security module or the "
+        f"BPF verifier refuses it; {INSTEAD}"
     )
 
 

@@ -221,7 +221,7 @@ def test_each_cause_of_a_missing_stack():
     text = coverage_text(1237, 0, rows, events_without_stack=63)
     assert "all were seen: 1,237 with a stack, 63 without " in text
     assert (
-        "1 event had no stack: the budget (--max-overhead) was used up 2 events "
+        "1 event had no stack: the budget of --max-overhead was overdrawn 2 events "
         "had no stack: the buffer between the kernel and goref was filling"
         in text
     )
@@ -250,7 +250,7 @@ def test_events_that_were_seen(losses, said):
 def test_events_of_memory_that_was_given_back():
     """They need no stack."""
     text = coverage_text(1280, 20)
-    assert "1,280 with a stack, 0 without, and 20 of memory that was" in text
+    assert "1,280 with a stack, 0 without, and 20 for memory given back" in text
     assert report(coverage=Coverage(1, 20)).document()["events_given_back"] == 20
 
 
@@ -264,8 +264,8 @@ def test_probes_that_were_off():
     made = {"seconds": 60.0, "partial": ("the probes were off for 12.3 s",)}
     text = coverage_text(9, 0, (), 12.34, **made)
     assert (
-        "the probes were off for 12.3 s of 60.0 s: the limit "
-        "(--max-overhead) was reached" in text
+        "the probes were off for 12.3 s of 60.0 s, to stay below "
+        "--max-overhead: events in that time are not counted" in text
     )
     assert "were off" not in coverage_text(9)
     found = report(coverage=Coverage(off_s=12.34)).document()

@@ -87,7 +87,7 @@ SHARE = "--max-overhead: must be above 0 % and at most 100 %"
         (["1", "heap"], "there is no mode heap (rss, go, kernel)"),
         (["1", "rss", "go"], "only one mode"),
         (["1", "rss", "heap"], "there is no mode heap"),
-        (["1", "kernel", "--look", "none"], "--look has no meaning with kernel"),
+        (["1", "kernel", "--look", "none"], "--look has no meaning in the mode kernel"),
         (["1", "kernel", "--max-pause", "9"], "--max-pause has no meaning"),
         (["--"], "no COMMAND"),
         (["1", "--", "true"], "give a PID or `-- COMMAND', not both"),

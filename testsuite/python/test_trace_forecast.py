@@ -16,7 +16,7 @@ def test_forecast_of_page_faults():
     assert "so about 2.00 % of a processor if none repeats" in found
     assert found.endswith("; the limit is 5 %")
     beyond = forecast.text("rss", 1, faults_per_s=10000, event_ns=2000)
-    assert beyond.endswith("is 1 %, so many events may have no stack")
+    assert beyond.endswith("is 1 %: many events may have no stack")
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_page_of_a_trace_that_ended_early():
         losses=[Losses("ring_full", 4)], rss_after_bytes=9 * MIB,
     )  # fmt: skip
     assert "mode rss; ended early: process 5 has ended" in text
-    assert "its growth is not known: the stacks are not all" in text
+    assert "its growth is not known: the answer has gaps" in text
     assert "4 events not seen: the buffer between the kernel" in text
     assert "Resident memory shrank" in text
 

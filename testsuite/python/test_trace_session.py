@@ -68,7 +68,7 @@ def child():
 def test_ended_while_it_was_prepared(terminal, child):
     """All errors are due to that, until the trace has begun."""
     it = made(child)
-    problem = failing(it, Error("goref: no trace: there is no process"))
+    problem = failing(it, Error("goref: there is no process"))
     said = f"goref: process {child} ended before its trace began"
     assert str(problem) == said
     it.is_watched = True

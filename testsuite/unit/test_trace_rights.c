@@ -45,7 +45,7 @@ TEST(what_is_missing_to_read)
 	assert_string_equal(gr_rights_to_read(BIT(SYS_PTRACE), false),
 			    "CAP_DAC_READ_SEARCH is missing");
 	assert_string_equal(gr_rights_to_read(BIT(SYS_PTRACE), true),
-			    "it has rights that we have not");
+			    "a user namespace or a security module refuses it");
 }
 
 TEST(only_confidentiality_locks)

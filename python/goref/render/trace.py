@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _TOP = 10  # stacks as text
 _LARGEST = 3  # changes in the line of an interval
-CONSEQUENCE = "the stacks are not all of the growth"
+CONSEQUENCE = "the answer has gaps"
 _TOP_UNTOUCHED = 5
 _WORTH = 100  # untouched memory is printed from this part of the Rss on
 

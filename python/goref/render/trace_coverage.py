@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 # The reasons of the helper for events that were not seen, in words.
 LOST = {
     "ring_full": "the buffer between the kernel and goref was full",
-    "over_budget": "the budget (--max-overhead) was used up",
+    "over_budget": "the budget of --max-overhead was overdrawn",
     "table_full": "goref's own tables were full",
-    "missed": "two events came at once on one processor",
+    "missed": "an event came while its processor handled another one",
     "too_early": "the program was not yet known",
 }
 _UNREAD = "unread"  # counts reads that failed, and no events
@@ -29,7 +29,7 @@ _MISSED = "missed"  # no probe has run, so nothing was counted there
 
 # Why events that were seen had no stack.
 WITHOUT = {
-    "over_budget": "the budget (--max-overhead) was used up",
+    "over_budget": "the budget of --max-overhead was overdrawn",
     "ring_filling": "the buffer between the kernel and goref was filling",
     "unreadable": "the stack could not be read",
 }
@@ -119,18 +119,17 @@ def _events_line(report: TraceReport) -> str:
     count = {lost.reason: lost.count for lost in report.losses}
     came = report.events + count.get(_MISSED, 0)
     seen = max(came - report.dropped + count.get(_UNREAD, 0), 0)
+    while_on = " while the probes were on" if report.coverage.off_s else ""
     if not came:
-        return "there were no events"
-    if seen == came:
-        text = f"{counted(came, 'event')}, of which all were seen"
-    else:
-        text = f"{counted(came, 'event')}, of which {seen:,} were seen"
+        return f"there were no events{while_on}"
+    number = "all" if seen == came else f"{seen:,}"
+    text = f"{counted(came, 'event')}{while_on}, of which {number} were seen"
     coverage, without = report.coverage, report.events_without_stack
     if coverage.with_stack is None:
         return f"{text}, {without:,} of these without a stack"
     text += f": {coverage.with_stack:,} with a stack, {without:,} without"
     if coverage.given_back:
-        text += f", and {coverage.given_back:,} of memory that was given back"
+        text += f", and {coverage.given_back:,} for memory given back"
     return text
 
 
@@ -153,7 +152,8 @@ def _gap_lines(report: TraceReport) -> list[str]:
     if report.coverage.off_s:
         text = (
             f"the probes were off for {report.coverage.off_s:.1f} s of "
-            f"{report.seconds:.1f} s: the limit (--max-overhead) was reached"
+            f"{report.seconds:.1f} s, to stay below --max-overhead: events in "
+            "that time are not counted"
         )
         lines.append(styled(text, "warn"))
     return lines

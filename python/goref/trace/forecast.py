@@ -7,6 +7,7 @@ from ..render.units import human_bytes
 
 _NS = 1e9
 _GIB = 1 << 30
+_SPENT = 0.8  # of the limit (facts.py)
 
 
 def _faults(
@@ -26,7 +27,7 @@ def _faults(
         f", so about {percent:.2f} % of a processor if none repeats the call "
         "of another"
     )
-    beyond = ", so many events may have no stack" if percent > limit else ""
+    beyond = ": many events may have no stack" if percent > limit * _SPENT else ""
     return text, beyond
 
 

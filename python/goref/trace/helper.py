@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process goref-trace, which sees the events of another process: starts it,
-and reads what it says. helpers/trace/main.c has the protocol."""
+and reads what it says. doc/internals.md has the protocol."""
 
 from __future__ import annotations
 
@@ -137,7 +137,10 @@ class Helper:
                 elif message.name == "cost_of_event":
                     started = started._replace(event_ns=int(message.rest))
                 elif message.name == "refused":
-                    raise Error(f"goref: no trace: {message.rest}")
+                    raise Error(
+                        f"goref: cannot trace process {self.pid}: "
+                        f"{message.rest}"
+                    )
                 elif message.name == "ready":
                     return started
 
@@ -173,7 +176,10 @@ class Helper:
         try:
             return list(self._decoder.feed(data))
         except Damaged as problem:
-            raise Error(f"goref: {_HELPER} says {problem}") from None
+            raise Error(
+                f"goref: the output of {_HELPER} is damaged ({problem}): the "
+                "trace has no result"
+            ) from None
 
     def flush(
         self,
@@ -193,4 +199,6 @@ class Helper:
                 if said == word:
                     return
                 take(message)
-        raise Error(f"goref: {_HELPER} does not answer")
+        raise Error(
+            f"goref: {_HELPER} does not answer: the trace has no result"
+        )

@@ -23,8 +23,13 @@ _R, _A, _Z = b"RAZ"  # the first bytes of lines
 
 
 def _refusal(pid: int, problem: OSError) -> Error:
+    who = (
+        " (only root and the owner of the process may write it)"
+        if isinstance(problem, PermissionError)
+        else ""
+    )
     return Error(
-        f"goref: --idle: /proc/{pid}/clear_refs: {problem.strerror}"
+        f"goref: --idle: /proc/{pid}/clear_refs: {problem.strerror}{who}"
     )
 
 

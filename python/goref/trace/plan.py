@@ -57,8 +57,8 @@ def of(options: Any) -> Plan:
         for name in ("look", "max-pause"):
             if name in options.given:
                 raise args.UsageError(
-                    f"--{name} has no meaning with kernel: it does not look "
-                    "at the process"
+                    f"--{name} has no meaning in the mode kernel, which has "
+                    "no look at the end"
                 )
     if options.look == "none" and "max-pause" in options.given:
         raise args.UsageError("--max-pause has no meaning with --look none")

@@ -23,8 +23,9 @@ COUNT = Option(
 MAX_OVERHEAD = Option(
     "max-overhead",
     "The processor time that the probes may take from the process, as a share "
-    "of one processor (default 1%). Beyond it, some events have no stack or "
-    "are not seen, and goref counts them.",
+    "of one processor (default 1%). To stay below it, goref gives fewer events "
+    "a stack. If that is not enough, it takes the probes away for a while, and "
+    "says for how long.",
     kind="share",
     value="SHARE",
     default=1.0,
@@ -92,8 +93,8 @@ prints what Go allocated during the trace and still has, by stack, from the
 samples of Go's own heap profiler. The mode kernel prints what the kernel
 allocated for the process, such as sockets and pipes, and has not freed, by the
 kernel's own stack.
-With `-- COMMAND', goref starts the command and traces it from its start. If it
-still runs at the end, it goes on.""",
+With `-- COMMAND', goref starts the command and traces it from its start. A
+command that still runs at the end goes on.""",
     (
         FOR,
         EVERY,
@@ -112,10 +113,10 @@ still runs at the end, it goes on.""",
     ),
     "PID [MODE]",
     """\
-goref first prints its probes, and a forecast of what they cost, as far as that
-is known before. At the end it prints what they did cost and how many events it
-did not see, by reason. Memory that was there before the start is not explained:
-`goref attach PID' does that.
+goref first prints its probes, and a forecast of their cost, as far as that is
+known in advance. At the end it prints what they cost, how many events it did
+not see, by reason, and for how long the probes were off. Memory that was there
+before the start is not explained: `goref attach PID' explains it.
 
 The classes of each interval add up to the change of the Rss in /proc/PID/smaps.
 A page counts in the class of its address, and belongs to the stack that touched
@@ -124,11 +125,12 @@ belongs to the neighbour's stack. New pages without a stack are counted.
 
 The probes are programs that the kernel checks (BPF), kept by the helper
 goref-trace. They need root, or CAP_BPF with CAP_PERFMON, beside the rights of
-`goref attach'. However goref ends, they end with it. SIGTERM and SIGHUP end it
-without an answer, and leave a COMMAND that has begun. The mode rss probes no
-code of the process. The mode go probes one function of the runtime, which runs
-about once for each 512 KiB allocated. The mode kernel probes the kernel's
-allocators, for all processes of the machine; it says what that cost them.
+`goref attach'. However goref ends, the probes end with it. SIGTERM and SIGHUP
+end goref without an answer; a COMMAND that has begun goes on. The mode rss
+probes no code of the process. The mode go probes one function of the runtime,
+which by default runs about once for each 512 KiB allocated. The mode kernel
+probes the kernel's allocators, for all processes of the machine; it says what
+that cost them.
 
 The look at the end reads the heap as `goref attach --snapshot' does. If it is
 refused, the stacks are printed without it.

@@ -182,13 +182,13 @@ def _outside(report: TraceReport) -> list[tuple[str, str, Element]]:
     element = section(
         "outside",
         "Beside the resident pages",
-        "Memory that is not in the resident pages of the process. The rows of "
-        "a control group are those of all of its processes.",
+        "Memory that is not in the resident pages of the process, and all that "
+        "its control group counts for all of its processes.",
         table("outside-table", "Memory beside the resident pages", columns,
               rows, sorted_by=None),
         note(sentence(group)) if group else None,
     )  # fmt: skip
-    return [("outside", "Beside", element)]
+    return [("outside", "Other memory", element)]
 
 
 # --------------------------------------------------------------------- trust
