@@ -175,7 +175,6 @@ int gr_drain_take(void *ctx, void *event, size_t bytes)
 			d->news.no_stack++;
 		break;
 	case GR_EVENT_EXEC:
-		d->news.programs++;
 		gr_unwinder_forget_maps(d->unwinder);
 		break;
 	}

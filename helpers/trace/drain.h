@@ -34,7 +34,6 @@ void gr_drain_forget_maps(struct gr_drain *drain);
 struct gr_drain_news {
 	uint64_t table_full; /**< stacks that had no room */
 	uint64_t no_stack;   /**< events whose stack was lost */
-	uint32_t programs;   /**< that the process began */
 };
 struct gr_drain_news gr_drain_news(struct gr_drain *drain);
 

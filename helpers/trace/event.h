@@ -111,9 +111,9 @@ static inline __s64 gr_budget_growth(const struct gr_event_config *config,
 	const __u64 second = 1000000000;
 	__s64 most = (__s64)config->bank_ns - account_ns;
 
-	// The product of more seconds could overflow.
-	if (passed_ns > 10 * second)
-		passed_ns = 10 * second;
+	// The product of more seconds could overflow. No debt is so large.
+	if (passed_ns > 1000 * second)
+		passed_ns = 1000 * second;
 	__s64 more = (__s64)(passed_ns * config->budget_ppm / 1000000);
 	return more < most ? more : most;
 }

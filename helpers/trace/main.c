@@ -87,7 +87,7 @@ static bool drain_some(struct trace *t)
 	struct gr_drain_news news = gr_drain_news(t->drain);
 	t->found.table_full += news.table_full;
 	t->found.no_stack += news.no_stack;
-	t->programs += news.programs;
+	t->programs = gr_probes_programs(t->probes);
 	if (!t->is_beginning && t->programs > t->expected)
 		tell_gone(t, "the process began another program");
 	return is_empty;

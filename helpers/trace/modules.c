@@ -15,7 +15,7 @@ enum {
 	MAX_PATH = 4096,
 	MAX_VDSO_BYTES = 1 << 16,
 	MIN_NS = 100000000, // between two readings
-	LEAST_SHARE = 10,   // of the time, if mappings were made
+	LEAST_SHARE = 10,   // of the time is spent otherwise
 };
 
 /** Code at [start, end). */
@@ -238,8 +238,12 @@ void gr_code_maps_refresh(struct gr_code_maps *modules)
 {
 	uint64_t now = now_ns();
 
+	uint64_t passed = now - modules->read_ns;
+
+	// A process with many mappings takes long to read.
 	if (modules->is_stale &&
-	    (!modules->read_ns || now - modules->read_ns >= MIN_NS))
+	    (!modules->read_ns ||
+	     (passed >= MIN_NS && passed >= LEAST_SHARE * modules->took_ns)))
 		read_maps(modules, now);
 }
 

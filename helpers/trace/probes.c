@@ -249,7 +249,12 @@ static struct gr_error *attach_sample(struct gr_probes *p)
 				   &p->place);
 
 	if (fd < 0)
-		return gr_rights_error("a probe in the process's code", -fd);
+		return gr_rights_error(
+			p->way == GR_SAMPLER_PERF ?
+				"a probe in the process's code, as a perf "
+				"event" :
+				"a probe in the process's code",
+			-fd);
 	p->sample_fd = fd;
 	return NULL;
 }
@@ -418,6 +423,14 @@ static void take_away(struct gr_probes *p, uint64_t now, uint64_t wait_ns)
 	p->on_again_ns = now + wait_ns;
 }
 
+/** Only events fill the account, and there were none. */
+static void fill_account(struct gr_trace__bss *b, uint64_t now)
+{
+	b->account_ns += gr_budget_growth(&b->config, b->account_ns,
+					  now - b->refilled_ns);
+	b->refilled_ns = now;
+}
+
 bool gr_probes_keep_budget(struct gr_probes *p)
 {
 	uint64_t now = now_ns();
@@ -433,6 +446,7 @@ bool gr_probes_keep_budget(struct gr_probes *p)
 	}
 	if (now < p->on_again_ns)
 		return false;
+	fill_account(p->skel->bss, now);
 	struct gr_error *err = attach(p);
 	if (err) { // it is tried again
 		gr_error_destroy(err);
@@ -464,6 +478,11 @@ uint64_t gr_probes_missed_runs(const struct bpf_program *program)
 	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &bytes))
 		return 0;
 	return info.recursion_misses;
+}
+
+uint32_t gr_probes_programs(const struct gr_probes *p)
+{
+	return *(volatile uint32_t *)&p->skel->bss->programs_begun;
 }
 
 struct gr_probe_sums gr_probes_sums(const struct gr_probes *p)

@@ -65,6 +65,9 @@ bool gr_probes_keep_budget(struct gr_probes *probes);
 /** Hand all events of the ring to @c take, until it refuses. */
 void gr_probes_read(struct gr_probes *probes);
 
+/** The number of programs that the process began. */
+uint32_t gr_probes_programs(const struct gr_probes *probes);
+
 struct gr_probe_sums gr_probes_sums(const struct gr_probes *probes);
 
 /** Bytes of the ring. */

@@ -23,6 +23,7 @@ enum {
 struct slot {
 	__u64 ref, rip, rsp, rbp, hash, address;
 	__u64 last_unmapped; /* found for the call of the moment */
+	__u64 caller;	     /* see caller_of() */
 	__u32 tid, left, hashed;
 	/* The goroutine that waits for the call; 0 bytes: there is none. */
 	__u32 resume_hashed;
@@ -146,6 +147,20 @@ INLINE bool is_resume_equal(struct moment *m, struct gr_event *e,
 	       hash_of(e->data, bytes) == s->resume_hash;
 }
 
+/*
+ * Where a frame is larger than what is compared, the return address behind the
+ * frame pointer tells its callers apart. 0: the frame is not so large, or rbp is
+ * no frame pointer.
+ */
+INLINE __u64 caller_of(struct moment *m)
+{
+	__u64 bytes = m->regs->bp - m->regs->sp, word = 0;
+
+	if (bytes >= HASHED_BYTES - 8 && bytes <= FRAME_MAX)
+		read_user(m, &word, sizeof(word), m->regs->bp + 8);
+	return word;
+}
+
 INLINE bool is_repeat(struct moment *m, struct gr_event *e,
 		      const struct slot *s)
 {
@@ -153,7 +168,8 @@ INLINE bool is_repeat(struct moment *m, struct gr_event *e,
 
 	return may_repeat(m, s) && bytes && bytes <= HASHED_BYTES &&
 	       read_user(m, e->data, bytes, m->regs->sp) &&
-	       hash_of(e->data, bytes) == s->hash && is_resume_equal(m, e, s);
+	       hash_of(e->data, bytes) == s->hash &&
+	       caller_of(m) == s->caller && is_resume_equal(m, e, s);
 }
 
 /* Keep what tells the goroutine's call. False if its stack was not copied. */
@@ -192,6 +208,7 @@ INLINE void keep(struct moment *m, struct gr_event *e, struct slot *s)
 	s->hashed = bytes & ~(__u32)(HASHED_STEP - 1);
 	s->hash = hash_of(&e->data[RED_ZONE], s->hashed);
 	s->address = m->address;
+	s->caller = caller_of(m);
 	s->left = keep_resume(e, s) && is_whole ? GR_EVENT_REPEATS : 0;
 }
 
@@ -234,7 +251,7 @@ NOINLINE void put_event(struct moment *m)
 		refill(m->began_ns);
 	if (is_limited && account_ns < -2 * (__s64)config.debt_ns) {
 		m->counts->over_budget++;
-		charge(m, m->probe_ns);
+		charge(m, bpf_ktime_get_ns() - m->began_ns + m->probe_ns);
 		return;
 	}
 	if (is_repeat(m, e, s)) {
@@ -494,11 +511,17 @@ int test_filter(void *ctx)
 
 // ------------------------------------------------------------ another program
 
+/* How many there were. The ring may be full. */
+__u32 programs_begun = 0;
+
 SEC("raw_tp/sched_process_exec")
 int began_program(struct bpf_raw_tracepoint_args *ctx)
 {
+	struct bpf_pidns_info id = { 0 };
 	struct moment m;
 
+	if (is_target(&id))
+		__sync_fetch_and_add(&programs_begun, 1);
 	if (!begin_moment(&m))
 		return 0;
 	put_head(&m, GR_EVENT_EXEC, 0);

@@ -64,6 +64,17 @@ def test_each_page_is_an_event(toucher, traced, what, flags, function):
     assert not answer.lost()
 
 
+def test_callers_of_a_large_frame(toucher, traced):
+    """They differ only behind what two faults are compared by."""
+    tracer = traced("budget 0")
+    start = toucher.do("w", N)
+    for event in tracer.tick().faults():
+        number, rest = divmod(event.address - start, PAGE)
+        names = tracer.stacks[event.stack]
+        if 0 <= number < N and not rest and "touch_below" in names:
+            assert ("one", "other")[number % 2] in names
+
+
 def test_other_processes_are_not_seen(toucher, traced):
     tracer, other = traced("budget 0"), Toucher()
     other.do("t", N)
@@ -137,6 +148,20 @@ def test_probes_are_taken_away_and_come_back(toucher, traced):
 
     assert comes(is_off)
     assert comes(is_seen)
+
+
+def test_probes_come_back_while_nothing_happens(toucher, traced):
+    """No event fills the account."""
+    tracer = traced("budget 1000")
+
+    def is_off():
+        toucher.do("t", 20 * N)
+        return tracer.tick().was_off()
+
+    assert comes(is_off)
+    assert comes(lambda: not tracer.tick().was_off())
+    pages = pages_of(toucher.do("t", 8), 8)
+    assert any(e.address in pages for e in tracer.tick().faults())
 
 
 def older_kernel(what):

@@ -68,6 +68,23 @@ static void sample_with_g(uint64_t goid)
 	__asm__ volatile("mov %0, %%r14\n\tcall sampled"
 			 : : "r"(g) : "r14", "rdi", "rsi", "memory");
 }
+/* One page for each of two callers, whose frame is far from the fault. */
+__attribute__((noinline, optimize("no-omit-frame-pointer")))
+void touch_below(char *p)
+{
+	volatile char large[4096];
+	large[0] = *p = 1;
+}
+__attribute__((noinline)) void one(char *p)
+{
+	touch_below(p);
+	__asm__ volatile("nop");
+}
+__attribute__((noinline)) void other(char *p)
+{
+	touch_below(p);
+	__asm__ volatile("nop\n\tnop");
+}
 static size_t each;
 static void *touch_some(void *p)
 {
@@ -100,6 +117,9 @@ int main(int argc, char **argv)
 			memset(p, 1, n * PAGE);
 		else if (what == 'p')
 			in_threads(p, n);
+		else if (what == 'w')
+			for (size_t i = 0; i < n; i++)
+				(i % 2 ? other : one)(p + i * PAGE);
 		else if (what == 'g')
 			sample_with_g(n);
 		else if (what == 'u')

@@ -19,6 +19,7 @@ from . import facts, idle, look, outside, plan as plans, watch
 from .command import Command, CommandError
 from .gathered import Gathered
 from .helper import Helper, Started
+from .program import Program
 
 if TYPE_CHECKING:
     from .._goref import Growth, GrowthTick, Scan, TraceFacts
@@ -33,6 +34,9 @@ _MOST_GROUPS = 100_000
 # The way out where a snapshot is refused, of `goref attach' and of ours.
 _WAY_OUT = "attach without a snapshot", "use --look attach"
 
+_BEGAN_ANOTHER = (
+    "goref: {} began another program before its trace: trace it again"
+)
 _SIGNALLED = "goref: a signal has ended the trace, which has no result"
 
 # Why the runtime samples no allocations.
@@ -117,6 +121,7 @@ class Session:
         self.idle: IdleMemory | None = None
         self.notes: list[str] = []
         self.is_watched = False  # the trace has begun
+        self.program: Program | None = None  # that was read
 
     def run(self) -> Outcome:
         """Trace. If a command of ours is left, its number is said."""
@@ -127,6 +132,8 @@ class Session:
             raise self._failed(problem) from None
         finally:
             self.progress.end()
+            if self.program:
+                self.program.close()
         if self._has_command_left():
             live.say(self._goes_on())
         return outcome
@@ -137,6 +144,8 @@ class Session:
         error = as_error(problem, self.progress.reason)
         if self._has_ended_before(error):
             return Error(f"goref: {self._name()} ended before its trace began")
+        if self._has_begun_another(error):
+            return Error(_BEGAN_ANOTHER.format(self._name()))
         if isinstance(error, procfs.NotAttachedError):
             error = Error(
                 f"goref: cannot trace process {error.pid}: {error.reason}"
@@ -159,6 +168,16 @@ class Session:
             and self.was_there
             and not self.is_watched
             and standing.of(self.pid) is standing.Standing.ENDED
+        )
+
+    def _has_begun_another(self, error: BaseException) -> bool:
+        """Has the process begun another program while the trace was prepared?
+        What was read of it is that of the old one."""
+        return (
+            isinstance(error, Error)
+            and not self.is_watched
+            and self.program is not None
+            and self.program.has_gone()
         )
 
     def _name(self) -> str:
@@ -215,6 +234,9 @@ class Session:
 
     def _open(self, pid: int) -> None:
         """Read the program while it runs."""
+        if self.program:
+            self.program.close()
+        self.program = Program(pid)
         source = process.Process(pid, "residency")
         prepared = source.prepare(self.progress, self.limits[1], "residency")
         self.scan: Scan = prepared.scan
@@ -255,7 +277,11 @@ class Session:
         self, helper: Helper, owned: Owned
     ) -> tuple[list[Interval], str]:
         """All intervals, and why they ended before their time."""
-        self.announce(self, helper.start(owned.check))
+        started = helper.start(owned.check)
+        # From now on, the helper sees it.
+        if self.program and self.program.has_gone():
+            raise Error(_BEGAN_ANOTHER.format(self._name()))
+        self.announce(self, started)
         if self.command and self.command.is_waiting:
             self._begin_command(self.command, helper, owned)
         self.outside = outside.read(self.pid)
