@@ -172,9 +172,10 @@ class Session:
 
     def _has_begun_another(self, error: BaseException) -> bool:
         """Has the process begun another program while the trace was prepared?
-        What was read of it is that of the old one."""
+        What was read of it is that of the old one. A command may begin some."""
         return (
             isinstance(error, Error)
+            and self.command is None
             and not self.is_watched
             and self.program is not None
             and self.program.has_gone()
