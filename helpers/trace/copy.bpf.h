@@ -116,6 +116,20 @@ INLINE bool read_part(struct moment *m, __u8 *to, __u64 from)
 	return true;
 }
 
+/*
+ * The labels of the goroutine, and the number of the last collection. The thread
+ * is not at a point at which the runtime may stop it, so both are of one moment.
+ */
+INLINE void add_labels(struct moment *m, struct gr_event *e)
+{
+	__u32 sweepgen;
+
+	e->labels = word_at(e->g, config.offsets.g_labels);
+	if (e->labels && config.sweepgen_address &&
+	    read_user(m, &sweepgen, sizeof(sweepgen), config.sweepgen_address))
+		e->sweepgen = sweepgen;
+}
+
 /* Fill the goroutine's part: where it goes on if the thread is on g0. */
 INLINE void add_goroutine(struct moment *m, struct gr_event *e,
 			  struct ends *ends)
@@ -124,6 +138,7 @@ INLINE void add_goroutine(struct moment *m, struct gr_event *e,
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 rsp = e->regs[7], g = 0;
 
+	e->sweepgen = GR_EVENT_NO_SWEEPGEN;
 	if (config.tls_g)
 		read_user(m, &g, sizeof(g), task->thread.fsbase + config.tls_g);
 	else if (m->flags & GR_EVENT_SAMPLE)
@@ -151,7 +166,8 @@ INLINE void add_goroutine(struct moment *m, struct gr_event *e,
 	}
 	if (curg && (m->flags & GR_EVENT_SAMPLE)) {
 		e->goid = o->g_goid ? word_at(e->g, o->g_goid) : 0;
-		e->labels = o->g_labels ? word_at(e->g, o->g_labels) : 0;
+		if (o->g_labels)
+			add_labels(m, e);
 	}
 }
 

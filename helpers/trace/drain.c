@@ -124,6 +124,7 @@ static void take_full(struct gr_drain *d, const struct gr_event *e)
 		.goid = e->goid,
 		.labels = e->labels,
 		.time_ns = e->time_ns,
+		.sweepgen = e->sweepgen,
 		.stack = stack,
 		.tid = e->head.tid,
 	};

@@ -20,6 +20,9 @@ enum {
 	GR_EVENT_MAX_CPUS = 4096,
 };
 
+/** The sweepgen of a sample that has no labels, or could not be read. */
+#define GR_EVENT_NO_SWEEPGEN (~(__u64)0)
+
 enum gr_event_kind {
 	GR_EVENT_FULL,	 /**< struct gr_event */
 	GR_EVENT_REPEAT, /**< a head; the stack is that of the event `ref' */
@@ -53,6 +56,7 @@ struct gr_event {
 	__u64 regs[GR_EVENT_REGS];
 	__u64 resume_pc, resume_sp, resume_bp; /**< curg.sched, or 0 */
 	__u64 goid, labels, time_ns;
+	__u64 sweepgen; /**< or GR_EVENT_NO_SWEEPGEN */
 	/** The chunks: from rsp, from curg.sched.sp, and from rbp, if that lies
 	 * beyond the first one, as in a large frame. */
 	__u64 start[GR_EVENT_CHUNKS];
@@ -80,6 +84,7 @@ struct gr_event_config {
 	__u32 has_offsets;
 	__s64 tls_g; /**< g is at fs_base + tls_g; 0: not known */
 	struct gr_event_offsets offsets;
+	__u64 sweepgen_address;		       /**< 0: not known */
 	__u32 pointer_register, size_register; /**< of a sample, by DWARF */
 	__u64 budget_ppm; /**< time for events, of one processor; 0: no limit */
 	__u64 bank_ns;	  /**< budget that may be saved up */

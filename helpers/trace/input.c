@@ -105,6 +105,13 @@ static enum gr_input_kind take_tls_g(struct gr_request *req, struct gr_words *w)
 	return GR_INPUT_FACT;
 }
 
+static enum gr_input_kind take_sweepgen(struct gr_request *req,
+					struct gr_words *w)
+{
+	req->sweepgen_address = address(w, 1);
+	return GR_INPUT_FACT;
+}
+
 static enum gr_input_kind take_offset(struct gr_request *req,
 				      struct gr_words *w)
 {
@@ -178,11 +185,12 @@ static const struct {
 	size_t words;
 	enum gr_input_kind (*take)(struct gr_request *req, struct gr_words *w);
 } line_rows[] = {
-	{ "mode", 2, take_mode },	 { "budget", 2, take_budget },
-	{ "tls_g", 2, take_tls_g },	 { "offset", 3, take_offset },
-	{ "go_module", 8, take_module }, { "sample_probe", 4, take_probe },
-	{ "wait", 1, take_wait },	 { "start", 1, take_start },
-	{ "tick", 2, take_tick },	 { "end", 1, take_end },
+	{ "mode", 2, take_mode },	  { "budget", 2, take_budget },
+	{ "tls_g", 2, take_tls_g },	  { "offset", 3, take_offset },
+	{ "go_module", 8, take_module },  { "sample_probe", 4, take_probe },
+	{ "wait", 1, take_wait },	  { "start", 1, take_start },
+	{ "tick", 2, take_tick },	  { "end", 1, take_end },
+	{ "sweepgen", 2, take_sweepgen },
 };
 
 struct gr_error *gr_input_parse(struct gr_request *req, char *line,

@@ -29,6 +29,7 @@ struct gr_request {
 	bool has_mode, is_waiting;
 	uint64_t budget_ppm; /**< Ten seconds of it are there at the start. */
 	int64_t tls_g;
+	uint64_t sweepgen_address; /**< of runtime.mheap_.sweepgen; 0: none */
 	struct gr_event_offsets offsets;
 	uint32_t offsets_given; /**< a bit for each row of the table */
 	struct gr_go_module module;

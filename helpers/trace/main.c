@@ -27,6 +27,7 @@ enum {
 	STATUS_REFUSED = 1,
 	STATUS_USAGE = 2,
 	POLL_MS = 20,
+	SAMPLES_POLL_MS = 5, // their labels are read soon, or never
 	ROUND_EVENTS = 2048, // between two looks at the input
 	HELD_ROUNDS = 500,   // in which a new program has to be described
 };
@@ -294,6 +295,17 @@ static bool is_held(struct trace *t)
 	       t->held++ < HELD_ROUNDS;
 }
 
+/** How long to wait for the next look at the events; -1: there are none. */
+static int wait_ms(const struct trace *t)
+{
+	bool has_samples = t->request.mode == GR_TRACE_GO;
+
+	if (!t->probes || t->is_gone)
+		return -1;
+	return has_samples && !t->request.is_waiting ? SAMPLES_POLL_MS :
+						       POLL_MS;
+}
+
 static struct gr_error *run(struct trace *t)
 {
 	struct pollfd fds[] = { { STDIN_FILENO, POLLIN, 0 },
@@ -302,14 +314,16 @@ static struct gr_error *run(struct trace *t)
 
 	while (!t->has_ended && !t->input.has_ended && !t->output.is_broken) {
 		fds[1].fd = t->is_gone || !t->probes ? -1 : t->pidfd;
-		int wait_ms = !t->probes || t->is_gone ? -1 : POLL_MS;
-		if (poll(fds, 2, is_idle ? wait_ms : 0) < 0 && errno != EINTR)
+		if (poll(fds, 2, is_idle ? wait_ms(t) : 0) < 0 &&
+		    errno != EINTR)
 			return gr_error_format(GR_ERROR_IO, "poll: %s",
 					       strerror(errno));
 		if (t->probes && gr_probes_keep_budget(t->probes))
 			gr_drain_forget_maps(t->drain);
 		if (t->probes && !is_held(t))
 			is_idle = drain_some(t);
+		if (t->output.nsamples)
+			gr_reply_flush(&t->output);
 		if (fds[1].revents) {
 			drain_all(t);
 			tell_gone(t, "the process has ended");

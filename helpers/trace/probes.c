@@ -226,6 +226,7 @@ void gr_probes_configure(struct gr_probes *p, const struct gr_request *req)
 
 	gr_probes_set_budget(c, req);
 	c->tls_g = req->tls_g;
+	c->sweepgen_address = req->sweepgen_address;
 	c->offsets = req->offsets;
 	c->has_offsets = gr_input_has_offsets(req);
 	c->pointer_register = req->pointer_register;

@@ -16,7 +16,7 @@ struct gr_out_event {
 
 /** A sample of the Go runtime. */
 struct gr_out_sample {
-	uint64_t address, bytes, goid, labels, time_ns;
+	uint64_t address, bytes, goid, labels, time_ns, sweepgen;
 	uint32_t stack, tid;
 };
 
@@ -28,7 +28,7 @@ struct gr_out_kernel {
 };
 
 _Static_assert(sizeof(struct gr_out_event) == 24, "as in the protocol");
-_Static_assert(sizeof(struct gr_out_sample) == 48, "as in the protocol");
+_Static_assert(sizeof(struct gr_out_sample) == 56, "as in the protocol");
 
 _Static_assert(sizeof(struct gr_out_kernel) == 32, "as in the protocol");
 

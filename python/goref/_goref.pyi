@@ -1212,6 +1212,9 @@ class TraceFacts(NamedTuple):  # gr_trace_facts
     """The facts about a program that goref-trace needs."""
 
     offsets: tuple[TraceOffset, ...]
+    sweepgen_addr: int
+    """The place of runtime.mheap_.sweepgen. A collection changes it before what
+    it has found is freed."""
     tls_g: _Known | None
     """From a thread's fs_base to the word that has its g; None: not known."""
     modules: tuple[TraceModule, ...]

@@ -166,6 +166,8 @@ static struct gr_error *answer(struct gr_runtime *rt,
 	struct gr_error *err;
 
 	fill_offsets(&rt->layout, facts);
+	facts->sweepgen_addr =
+		rt->layout.vars.mheap + rt->layout.mheap.sweepgen.off;
 	err = gr_tls_g_find(rt, &facts->tls_g);
 	if (!err)
 		err = fill_modules(rt, facts);

@@ -41,6 +41,7 @@ enum { GR_TRACE_NOFFSETS = 10 };
 struct gr_trace_facts {
 	struct gr_trace_offset offsets[GR_TRACE_NOFFSETS];
 	size_t noffsets;
+	uint64_t sweepgen_addr; /**< The place of runtime.mheap_.sweepgen. */
 	int64_t tls_g; /**< From fs_base to the g; INT64_MIN: not known. */
 	struct gr_trace_module *modules;
 	size_t nmodules;

@@ -79,6 +79,9 @@ def test_each_allocation_is_a_sample(variant):
         assert {s.address for s in mine} == {*truth["addresses"]}
         assert {s.bytes for s in mine} == {size}
         assert all(s.labels for s in mine)
+        # Nothing is collected meanwhile.
+        assert len({s.sweepgen for s in mine}) == 1
+        assert mine[0].sweepgen < 1 << 32
     assert len(ours) == sum(count for count, _ in JOBS.values())
     for sample in ours:
         assert tracer.finished[sample.stack]
@@ -112,6 +115,8 @@ def test_survivors(variant):
         with Trace(program.pid, *WORDS, "--max-overhead", "100") as trace:
             trace.interval()
             program.run()
+            trace.interval()
+            trace.interval()  # the labels of all samples were read
             program.say("drop dropped")
             trace.interval()
             document = trace.end(signal.SIGINT)
@@ -120,11 +125,51 @@ def test_survivors(variant):
     assert {i["unattributed_bytes"] for i in trace.intervals} == {None}
     assert document["sample_rate_bytes"] == rate_of(variant)
     assert document["dropped"] == 0, trace.said
+    assert document["samples_without_labels"] == 0
     assert by_label(document) == {
         name: [count * size, count, [program.truth[name]["goroutine"]]]
         for name, (count, size) in JOBS.items()
         if name != "dropped"
     }
+
+
+CHANGES = 3000
+
+
+def changed(document):
+    """[(labels, bytes, blocks)] of what main.allocateOne has made."""
+    return [
+        (stack["labels"], stack["bytes"], stack["blocks"])
+        for stack in document["stacks"]
+        if "main.allocateOne" in [c["function"] for c in stack["frames"]]
+    ]
+
+
+@pytest.mark.parametrize(
+    "variant",
+    [CENTRAL, Variant("go1.19", "default"), Variant("go1.27", "stripped")],
+    ids=variant_id,
+)
+@pytest.mark.parametrize("each", [0, 100])
+def test_labels_that_change(variant, each):
+    """Each label is that of its block, or is not known: its memory may be
+    another's after a collection. Without one, all are known."""
+    with Allocating(variant) as program:
+        with Trace(program.pid, *WORDS, "--max-overhead", "100") as trace:
+            trace.interval()
+            program.say(f"change {CHANGES} {each}")
+            trace.interval()
+            document = trace.end(signal.SIGINT)
+    rows = changed(document)
+    assert document["dropped"] == 0, trace.said
+    assert sum(blocks for *_, blocks in rows) == CHANGES
+    known = [row for row in rows if row[0] is not None]
+    assert known or each
+    for labels, size, blocks in known:
+        assert size == int(labels["size"]) * blocks
+    unknown = CHANGES - sum(blocks for *_, blocks in known)
+    assert document["samples_without_labels"] >= unknown
+    assert each or document["samples_without_labels"] == 0
 
 
 def test_estimate_at_a_rate():

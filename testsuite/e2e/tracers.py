@@ -157,6 +157,7 @@ class Sample(NamedTuple):
     goid: int
     labels: int
     time_ns: int
+    sweepgen: int
     stack: int
     tid: int
 
@@ -206,7 +207,7 @@ class Tracer:
         answer = Answer()
         kinds = {
             "events": ("<QIIQ", Event, answer.events),
-            "samples": ("<QQQQQII", Sample, answer.samples),
+            "samples": ("<QQQQQQII", Sample, answer.samples),
         }
         for line in iter(self.popen.stdout.readline, b""):
             words = line.decode().rstrip("\n").split(" ", 5)
@@ -296,6 +297,7 @@ def facts_of(pid):
     )  # fmt: skip
     facts = scan.trace_facts()
     lines = [f"tls_g {facts.tls_g}"]
+    lines += [f"sweepgen {facts.sweepgen_addr:#x}"]
     lines += [f"offset {o.name} {o.bytes}" for o in facts.offsets]
     lines += [
         f"go_module {m.text:#x} {m.etext:#x} {m.pclntable_addr:#x} "

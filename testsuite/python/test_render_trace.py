@@ -334,6 +334,21 @@ def test_mode_go():
     assert found["labels"] == {"step": "rows"} and found["goroutines"] == [7]
 
 
+def test_labels_that_are_not_known():
+    """No labels, and labels that are not known, are not the same."""
+    of = [TracedStack(FRAMES, MIB, 9, labels=set) for set in ((), None)]
+    made = report(mode="go", stacks=of, samples_without_labels=3)
+    text = made.text()
+    assert "the labels of 3 samples are not known" in text
+    assert text.count("labels not known") == 1
+    found = made.document()
+    assert [row["labels"] for row in found["stacks"]] == [{}, None]
+    assert found["samples_without_labels"] == 3
+    known = report(mode="go", stacks=of[:1], samples_without_labels=0)
+    assert "not known" not in known.text()
+    assert report().document()["samples_without_labels"] is None
+
+
 @pytest.mark.parametrize(
     "rate, said",
     [(None, "does not tell how much a sample stands for"), (1, "bytes are exact")],

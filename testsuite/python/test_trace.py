@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """goref trace: the plan of the command line, and what the helper says."""
 
+import ctypes
 import math
 import os
 import random
@@ -17,6 +18,8 @@ from goref.trace import (
     cgroup,
     facts,
     findings,
+    gathered as gathered_module,
+    labels as labels_module,
     outside,
     plan,
     sockets,
@@ -25,6 +28,7 @@ from goref.trace import (
 )
 from goref.trace.gathered import Gathered
 from goref.trace.helper import RECORD_BYTES, Damaged, Decoder, Message
+from goref.trace.labels import LabelSets, Word
 from goref.trace.stacks import UNSEEN, Frame, Stacks
 from goref.verbs import STANDALONE
 
@@ -114,7 +118,7 @@ def test_refusals(words, said):
 
 STREAM = (
     b"probe page faults\nready\nevents 2\n" + b"\n" * 48
-    + b"stack 1 0 1 7\nsamples 0\ntick 1\nsamples 1\n" + bytes(48) + b"end\n"
+    + b"stack 1 0 1 7\nsamples 0\ntick 1\nsamples 1\n" + bytes(56) + b"end\n"
 )  # fmt: skip
 MESSAGES = [
     Message("probe", "page faults"),
@@ -123,7 +127,7 @@ MESSAGES = [
     Message("stack", "1 0 1 7"),
     Message("samples", "0"),
     Message("tick", "1"),
-    Message("samples", "1", bytes(48)),
+    Message("samples", "1", bytes(56)),
     Message("end", ""),
 ]
 
@@ -223,16 +227,97 @@ def test_events_before_the_program():
     assert program.events == [record]
 
 
+SAMPLE = struct.Struct("<QQQQQQII").pack
+
+
 def test_samples():
-    """The latest sample of an address counts; labels are read once."""
+    """The latest sample of an address counts; labels are those of its
+    sweepgen, none, or not known."""
+    gathered, program = Gathered(), Program()
+    gathered.open(program, program, LabelSets(program, lambda: 6))
+    rows = [(16, 100, 0x99, 6), (16, 200, 0x99, 6), (32, 8, 0, 6),
+            (48, 8, 0x99, 4), (64, 8, 0x99, (1 << 64) - 1)]  # fmt: skip
+    records = b"".join(
+        SAMPLE(at, size, 7, labels, 1, sweepgen, 1, 4)
+        for at, size, labels, sweepgen in rows
+    )
+    gathered.take(Message("samples", "5", records))
+    step = (("step", "0x99"),)
+    assert [(s.bytes, s.labels) for s in gathered.samples.values()] == [
+        (200, step), (8, ()), (8, None), (8, None),
+    ]  # fmt: skip
+
+
+def test_the_first_samples_leave(monkeypatch):
+    monkeypatch.setattr(gathered_module, "_MOST_SAMPLES", 3)
     gathered, program = Gathered(), Program()
     gathered.open(program, program)
-    pack = struct.Struct("<QQQQQII").pack
-    records = pack(16, 100, 7, 0x99, 1, 1, 4) + pack(16, 200, 8, 0x99, 2, 2, 5)
-    gathered.take(Message("samples", "2", records))
-    assert [*gathered.samples] == [16]
-    assert gathered.samples[16].bytes == 200
-    assert gathered.labels == {0x99: (("step", "0x99"),)}
+    records = b"".join(SAMPLE(i, 8, 7, 0, 1, 6, 1, 4) for i in range(5))
+    gathered.take(Message("samples", "5", records))
+    assert [*gathered.samples] == [2, 3, 4]
+    assert gathered.all_lost == {"table_full": 2}
+
+
+class Labelled:
+    """A program whose labels are read. changing: the sweepgen changes as they
+    are."""
+
+    def __init__(self):
+        self.sweepgen, self.changing, self.read, self.text = 6, False, 0, "v"
+
+    def labels_at(self, address):
+        self.read += 1
+        self.sweepgen += 2 * self.changing
+        return [("step", self.text)] if address != 0x77 else []
+
+
+def test_labels_are_proven():
+    program = Labelled()
+    sets = LabelSets(program, lambda: program.sweepgen)
+    first = (("step", "v"),)
+    sets.learn([(0x99, 6), (0x99, 6), (0x99, 4), (0x77, 6)])
+    assert program.read == 2
+    assert sets.at(0x99, 6) == first
+    assert sets.at(0x99, 4) is None and sets.at(0x77, 6) is None
+    # The address is used again, and a sample of before comes late.
+    program.sweepgen, program.text = 8, "w"
+    sets.learn([(0x99, 8), (0x99, 6)])
+    assert sets.at(0x99, 8) == (("step", "w"),)
+    assert sets.at(0x99, 6) == first
+    program.changing = True
+    sets.learn([(0x55, 8), (0x66, 8)])
+    assert sets.at(0x55, 8) is None and sets.at(0x66, 8) is None
+
+
+def test_labels_without_a_sweepgen():
+    """The memory of the process cannot be read."""
+    program = Labelled()
+    sets = LabelSets(program, lambda: None)
+    sets.learn([(0x99, 6)])
+    assert sets.at(0x99, 6) is None and not program.read
+
+
+def test_labels_have_a_limit(monkeypatch):
+    monkeypatch.setattr(labels_module, "_MOST_BYTES", 1000)
+    program = Labelled()
+    sets = LabelSets(program, lambda: program.sweepgen)
+    for at in range(8):
+        program.text = str(at % 4)
+        sets.learn([(at, 6)])
+    known = [sets.at(at, 6) for at in range(8)]
+    assert known[0] == known[4] == (("step", "0"),)
+    assert known[2:4] == [None, None]
+    monkeypatch.setattr(labels_module, "_MOST_CACHED", 8)
+    sets.learn([(9, 6)])
+    assert sets.at(0, 6) is None
+
+
+def test_a_word_of_memory():
+    number = ctypes.c_uint32(4711)
+    assert Word(os.getpid(), ctypes.addressof(number)).read() == 4711
+    assert Word(os.getpid(), 0).read() is None
+    assert Word(os.getpid(), 1 << 63).read() is None
+    assert Word(1 << 30, 16).read() is None
 
 
 def test_losses_and_costs():

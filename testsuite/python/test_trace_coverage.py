@@ -66,8 +66,8 @@ def test_events_by_stack():
 
 def test_samples_without_a_stack():
     outcome = counted_events()
-    pack = struct.Struct("<QQQQQII").pack
-    records = pack(16, 1, 0, 0, 1, 5, 4) + pack(32, 1, 0, 0, 1, 0, 4)
+    pack = struct.Struct("<QQQQQQII").pack
+    records = pack(16, 1, 0, 0, 1, 0, 5, 4) + pack(32, 1, 0, 0, 1, 0, 0, 4)
     outcome.gathered.take(Message("samples", "2", records))
     found = findings.coverage(outcome)
     assert found.with_stack == 5

@@ -36,11 +36,13 @@ TEST(facts_are_kept)
 	struct gr_request req = { .has_mode = false };
 
 	assert_int_equal(parse(&req, "mode rss\nbudget 10000\ntls_g -8\n"
+				     "sweepgen 0x1234\n"
 				     "offset g_m 48\nwait"),
 			 GR_INPUT_FACT);
 	assert_int_equal(req.mode, GR_TRACE_RSS);
 	assert_int_equal(req.budget_ppm, 10000);
 	assert_int_equal(req.tls_g, -8);
+	assert_int_equal(req.sweepgen_address, 0x1234);
 	assert_int_equal(req.offsets.g_m, 48);
 	assert_true(req.is_waiting);
 	assert_int_equal(parse(&req, "start"), GR_INPUT_START);

@@ -193,6 +193,9 @@ class _Asked:
             sample_rate_bytes=outcome.facts.profile_rate
             if is_go
             else None,
+            samples_without_labels=findings.count_unlabelled(outcome)
+            if is_go
+            else None,
             kernel=findings.kernel_memory(outcome) if is_kernel else None,
             top=self.options.top,
             out=self.options.out,

@@ -80,8 +80,8 @@ def merged(
     for stack in stacks:
         calls = shown(repeats(stack.frames))
         key = stack._replace(
-            frames=(), bytes=0, blocks=None, goroutines=(),
-            labels=tuple(stack.labels), oldest_s=None,
+            frames=(), bytes=0, blocks=None, goroutines=(), oldest_s=None,
+            labels=None if stack.labels is None else tuple(stack.labels),
         ), tuple(call.frames for call in calls)  # fmt: skip
         row = MergedStack(stack, calls)
         found[key] = _sum(found[key], row) if key in found else row

@@ -132,7 +132,8 @@ class TraceReport(Report):
     reached. untouched: the stacks that mapped memory which nobody has touched since,
     without small ranges if there are too many; not in the mode go.
     go_untouched_bytes: at least so much of Go objects is in pages that were
-    never touched; None: not known.
+    never touched; None: not known. samples_without_labels: samples of `stacks'
+    whose labels are not known; None: not the mode go.
     rest: what the stacks beyond a limit have, in bytes."""
 
     mode: str
@@ -165,6 +166,7 @@ class TraceReport(Report):
     go_untouched_bytes: int | None = None
     idle: idle_memory.IdleMemory | None = None
     sample_rate_bytes: int | None = None
+    samples_without_labels: int | None = None
     kernel: kernel_memory.KernelMemory | None = None
     top: int | None = None
     out: str | None = None
@@ -360,6 +362,7 @@ class TraceReport(Report):
             "gone_bytes": self.gone_bytes,
             "unattributed_bytes": self.unattributed_bytes,
             "sample_rate_bytes": self.sample_rate_bytes,
+            "samples_without_labels": self.samples_without_labels,
             "kernel": kernel_memory.document(self.kernel),
             "stacks": [stack_document(stack) for stack in shown],
             "unfinished_stacks": self.unfinished_stacks,

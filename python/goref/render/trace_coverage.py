@@ -103,6 +103,12 @@ def _coverage(report: TraceReport) -> list[str]:
         lines.append(
             f"{percent(known, report.new_bytes)} of the new pages have a stack"
         )
+    if report.samples_without_labels:
+        lines.append(
+            f"the labels of {counted(report.samples_without_labels, 'sample')} "
+            "are not known: only those that are read before the next garbage "
+            "collection ends are certain"
+        )
     if report.unfinished_stacks:
         lines.append(
             f"{counted(report.unfinished_stacks, 'stack')} could not be "

@@ -32,8 +32,8 @@ class TracedStack(NamedTuple):
     one: of `rss', by a look at the memory. holder: what holds the memory, or
     the variable that it is; None: not known. is_finished: the start of the
     stack was reached. goroutines: ids of those that allocated, and labels:
-    their pprof labels. oldest_s: the age of the oldest block; None: not
-    known."""
+    their pprof labels; None: they are not known. oldest_s: the age of the
+    oldest block; None: not known."""
 
     frames: Sequence[TracedFrame]
     bytes: int
@@ -45,7 +45,7 @@ class TracedStack(NamedTuple):
     holder: str | None = None
     is_finished: bool = True
     goroutines: Sequence[int] = ()
-    labels: Sequence[tuple[str, str]] = ()
+    labels: Sequence[tuple[str, str]] | None = ()
     oldest_s: float | None = None
     rss_class: str | None = None
 
@@ -62,7 +62,7 @@ def stack_document(stack: TracedStack) -> Document:
         "holder": stack.holder,
         "finished": stack.is_finished,
         "goroutines": list(stack.goroutines),
-        "labels": dict(stack.labels),
+        "labels": None if stack.labels is None else dict(stack.labels),
         "oldest_s": None
         if stack.oldest_s is None
         else round(stack.oldest_s, 3),
@@ -157,6 +157,8 @@ def call_lines(row: MergedStack) -> list[str]:
     if stack.labels:
         said = ", ".join(f"{key}={value}" for key, value in stack.labels)
         lines.append(f"      labels {said}")
+    elif stack.labels is None:
+        lines.append("      labels not known")
     return lines
 
 

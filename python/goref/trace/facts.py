@@ -40,6 +40,7 @@ def program(facts: TraceFacts) -> Iterator[str]:
     """Lines about the goroutines and the functions of a program."""
     if facts.tls_g is not None:
         yield f"tls_g {facts.tls_g}"
+    yield f"sweepgen {facts.sweepgen_addr:#x}"
     for offset in facts.offsets:
         yield f"offset {offset.name} {offset.bytes}"
     for m in facts.modules:

@@ -20,6 +20,7 @@ from .kernel import BENEATH, KINDS
 if TYPE_CHECKING:
     from .._goref import GrowthTick
     from .gathered import Sample
+    from .labels import Labels
     from .session import Outcome
     from .stacks import Stack, Stacks
     from .watch import Interval
@@ -227,7 +228,7 @@ class _Group(NamedTuple):
     class_text: str
     type: str | None
     holder: str | None
-    labels: tuple[tuple[str, str], ...]
+    labels: Labels | None
 
 
 _HEAP = "go_heap"  # the class of objects at a tick
@@ -259,8 +260,7 @@ def sample_stacks(outcome: Outcome) -> list[TracedStack]:
     rate = outcome.facts.profile_rate or 0
     sums: dict[_Group, _Sum] = defaultdict(_Sum)
     for sample, *what in _survivors(outcome):
-        labels = outcome.gathered.labels.get(sample.labels, ())
-        it = sums[_Group(sample.stack, *what, labels)]
+        it = sums[_Group(sample.stack, *what, sample.labels)]
         share = weight(sample.bytes, rate)
         it.bytes += sample.bytes * share
         it.objects += share
@@ -271,6 +271,11 @@ def sample_stacks(outcome: Outcome) -> list[TracedStack]:
         for group, it in sums.items()
     ]
     return sorted(rows, key=lambda row: -row.bytes)
+
+
+def count_unlabelled(outcome: Outcome) -> int:
+    """The samples behind sample_stacks() whose labels are not known."""
+    return sum(sample.labels is None for sample, *_ in _survivors(outcome))
 
 
 def _survivors(

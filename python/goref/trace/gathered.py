@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from array import array
-from collections import Counter
+from collections import Counter, OrderedDict
 from typing import TYPE_CHECKING, NamedTuple
 
 from .kernel import Kernel
@@ -14,12 +14,13 @@ from .stacks import Stacks
 if TYPE_CHECKING:
     from .._goref import Growth, GrowthTick, Scan
     from .helper import Message
+    from .labels import Labels, LabelSets
 
-_SAMPLE = struct.Struct("<QQQQQII")
+_SAMPLE = struct.Struct("<QQQQQQII")
 _MOST_SAMPLES = 1 << 20
 # An event is { u64 address; u32 stack, flags; u64 bytes }, little endian.
 _EVENT_BYTES, _STACK_WORD, _FLAGS_AT = 24, 2, 12
-_SAMPLE_WORDS, _SAMPLE_STACK_WORD = 12, 10
+_SAMPLE_WORDS, _SAMPLE_STACK_WORD = 14, 12
 _GIVEN_BACK, _BRIEF, _FILLING = 4, 8, 32  # flags of the helper
 _IS_BRIEF = bytes(1 if flags & _BRIEF else 0 for flags in range(256))
 _IS_FILLING = bytes(1 if flags & _FILLING else 0 for flags in range(256))
@@ -27,16 +28,14 @@ _MOST_EARLY = 1 << 12  # messages with records, before the program is open
 
 
 class Sample(NamedTuple):
-    """An allocation that the runtime has sampled. labels: the address of the
-    goroutine's pprof labels; 0: none."""
+    """An allocation that the runtime has sampled. labels: the pprof labels of
+    the goroutine; None: they are not known."""
 
     addr: int
     bytes: int
     goroutine_id: int
-    labels: int
-    time_ns: int
+    labels: Labels | None
     stack: int
-    thread_id: int
 
 
 class Cost(NamedTuple):
@@ -93,8 +92,10 @@ class Gathered:
         self._early: list[Message] = []
         self.stacks = Stacks()
         self.kernel = Kernel()
-        self.samples: dict[int, Sample] = {}  # by address: the latest one
-        self.labels: dict[int, tuple[tuple[str, str], ...]] = {}
+        # By address: the latest one. To remove the first one of a dict takes
+        # as long as all removals before.
+        self.samples: OrderedDict[int, Sample] = OrderedDict()
+        self._labels: LabelSets | None = None
         self.stacked = Stacked()
         self.all_events = 0
         self._events = self._bpf_ns = self._helper_ns = self._off_ms = 0
@@ -102,9 +103,12 @@ class Gathered:
         self.all_lost: Counter[str] = Counter()
         self.all_bpf_ns = self.all_helper_ns = self.all_off_ms = 0
 
-    def open(self, scan: Scan, growth: Growth) -> None:
-        """Use the program, which may begin later than its events."""
-        self._scan, self._growth = scan, growth
+    def open(
+        self, scan: Scan, growth: Growth, labels: LabelSets | None = None
+    ) -> None:
+        """Use the program, which may begin later than its events. labels:
+        those of its goroutines; None: they are not known."""
+        self._scan, self._growth, self._labels = scan, growth, labels
         early, self._early = self._early, []
         for message in early:
             self._take_records(message)
@@ -154,15 +158,18 @@ class Gathered:
             self._take_samples(message.records)
 
     def _take_samples(self, records: bytes) -> None:
-        assert self._scan
-        for values in _SAMPLE.iter_unpack(records):
-            sample = Sample(*values)
-            self.samples[sample.addr] = sample
-            if sample.labels and sample.labels not in self.labels:
-                found = self._scan.labels_at(sample.labels)
-                self.labels[sample.labels] = tuple(found)
+        rows = [*_SAMPLE.iter_unpack(records)]
+        sets = self._labels
+        if sets:
+            sets.learn((row[3], row[5]) for row in rows if row[3])
+        for addr, size, goroutine, at, _, sweepgen, stack, _ in rows:
+            labels: Labels | None = None if at else ()
+            if sets and at:
+                labels = sets.at(at, sweepgen)
+            sample = Sample(addr, size, goroutine, labels, stack)
+            self.samples[addr] = sample
         while len(self.samples) > _MOST_SAMPLES:
-            self.samples.pop(next(iter(self.samples)))
+            self.samples.popitem(last=False)
             self._lose("table_full", 1)
 
     def _take_cost(self, rest: str) -> None:

@@ -18,7 +18,7 @@ from ..errors import Error
 _HELPER = "goref-trace"
 _READ_BYTES = 1 << 18
 # Lines that raw records follow, and the bytes of each record.
-RECORD_BYTES = {"events": 24, "samples": 48, "kernel": 32}
+RECORD_BYTES = {"events": 24, "samples": 56, "kernel": 32}
 _MOST_RECORDS = 1 << 22  # in one message
 _MOST_LINE = 1 << 16  # characters
 _ENDING_S = 10.0

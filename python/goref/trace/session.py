@@ -18,6 +18,7 @@ from ..sources import process
 from . import facts, idle, look, outside, plan as plans, watch
 from .command import Command, CommandError
 from .gathered import Gathered
+from .labels import LabelSets, Word
 from .helper import Helper, Started
 from .program import Program
 
@@ -246,7 +247,9 @@ class Session:
         self.growth: Growth = native.load().Growth(
             self.scan, from_empty=self.command is not None
         )
-        self.gathered.open(self.scan, self.growth)
+        sweepgen = Word(pid, self.facts.sweepgen_addr)
+        labels = LabelSets(self.scan, sweepgen.read)
+        self.gathered.open(self.scan, self.growth, labels)
         self._choose_mode()
 
     def _choose_mode(self) -> None:

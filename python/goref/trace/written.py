@@ -40,7 +40,7 @@ def _labels(stack: TracedStack) -> tuple[tuple[str, str], ...]:
         "rss_class": stack.rss_class,
         "type": stack.type,
         "holder": stack.holder,
-        **dict(stack.labels),
+        **dict(stack.labels or ()),
     }
     return tuple((key, value) for key, value in found.items() if value)
 

@@ -3,7 +3,9 @@
 // A program that samples its allocations, at the rate of its argument, and knows
 // them. A line of its input, a name, a number and a size, is a goroutine with the
 // name as its label, which allocates so many blocks: the answer is its number and
-// their addresses. "drop NAME" lets the blocks go, and collects.
+// their addresses. "drop NAME" lets the blocks go, and collects. "change NUMBER
+// EACH" is one goroutine that has a label so many times and allocates a block
+// then, whose size is the label; it collects after EACH of them (0: never).
 package main
 
 import (
@@ -48,6 +50,27 @@ func handle(name string, count, size int) {
 	json.NewEncoder(os.Stdout).Encode(answer)
 }
 
+// allocateOne has no frame of its own in common with allocate.
+//
+//go:noinline
+func allocateOne(size int) []byte {
+	return make([]byte, size)
+}
+
+func change(count, each int) {
+	for i := 0; i < count; i++ {
+		size := 1024 << (i * i % 7 % 4)
+		labels := pprof.Labels("size", strconv.Itoa(size))
+		pprof.Do(context.Background(), labels, func(context.Context) {
+			kept["change"] = append(kept["change"], allocateOne(size))
+		})
+		if each > 0 && i%each == each-1 {
+			runtime.GC()
+		}
+	}
+	fmt.Println("{}")
+}
+
 func main() {
 	runtime.MemProfileRate, _ = strconv.Atoi(os.Args[1])
 	debug.SetGCPercent(-1)
@@ -64,6 +87,10 @@ func main() {
 			continue
 		}
 		number, _ := strconv.Atoi(count)
+		if name == "change" {
+			change(number, size)
+			continue
+		}
 		handle(name, number, size)
 	}
 	if len(os.Args) > 99 {

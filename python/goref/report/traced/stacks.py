@@ -153,7 +153,8 @@ def _calls(row: TracedStack) -> Child:
 
 def _owners(row: TracedStack) -> Element | None:
     """The goroutines that allocated, and their labels."""
-    words = [f"{key}={value}" for key, value in row.labels]
+    words = [f"{key}={value}" for key, value in row.labels or ()]
+    words += ["labels not known"] * (row.labels is None)
     shown = row.goroutines[:_MOST_IDS]
     if shown:
         ids = ", ".join(map(str, shown))
