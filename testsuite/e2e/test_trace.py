@@ -117,6 +117,14 @@ def test_nearly_all_pages_have_a_stack(grown):
     assert sum(stack["bytes"] for stack in unfinished) <= most, unfinished
 
 
+def test_new_pages_add_up(grown):
+    """The stacks are of the look at the end, a moment after the last tick."""
+    _, document, _ = grown
+    there = sum(stack["bytes"] for stack in document["stacks"])
+    gone = document["gone_before_look_bytes"]
+    assert there + gone == document["new_bytes"]
+
+
 def test_each_event_is_counted(grown):
     """With its stack or without, and nothing twice."""
     _, document, _ = grown

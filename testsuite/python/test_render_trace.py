@@ -315,6 +315,22 @@ def test_pages_of_which_no_stack_is_known():
     assert interval_document(row)["unattributed_bytes"] is None
 
 
+def test_pages_that_went_before_the_look():
+    """They are no pages with a stack."""
+    rows = [TracedStack(FRAMES, 8192, 2), TracedStack([], 24576, 6)]
+    made = report(stacks=rows, unattributed_bytes=24576, new_bytes=128 * MIB,
+                  gone_before_look_bytes=128 * MIB - 32768)  # fmt: skip
+    text = made.text()
+    assert "25.0 % of the new pages that were left have a stack" in text
+    assert "128.0 MiB of the new pages went between the last interval" in text
+    document = made.document()
+    left = document["new_bytes"] - document["gone_before_look_bytes"]
+    assert left == sum(row["bytes"] for row in document["stacks"])
+    made = report(stacks=[], unattributed_bytes=0, new_bytes=8192,
+                  gone_before_look_bytes=8192)  # fmt: skip
+    assert "have a stack" not in made.text()
+
+
 def test_no_growth():
     lines = report(classes=[], stacks=[], new_bytes=0, rss_after_bytes=0).lines()
     assert "no class of resident memory has changed" in lines

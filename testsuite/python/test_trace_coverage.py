@@ -27,6 +27,21 @@ def test_pages_without_a_stack_of_an_interval(mode, known):
     assert (found.unattributed_bytes, found.off_s) == (known, 0.5)
 
 
+@pytest.mark.parametrize(
+    "mode, found, gone",
+    [
+        ("rss", rows.make("GrowthPages", gone_bytes=4096), 4096),
+        ("rss", None, 0),
+        ("go", rows.make("GrowthSamples"), 0),
+    ],
+)
+def test_pages_that_are_gone_at_the_look(mode, found, gone):
+    outcome = types.SimpleNamespace(
+        plan=types.SimpleNamespace(mode=mode), look=look.Seen(found)
+    )
+    assert findings.gone_before_look(outcome) == gone
+
+
 EVENTS = (
     # address, stack, flags, bytes
     (0x1000, 7, 0, 4096),

@@ -163,6 +163,7 @@ class _Asked:
             classes=findings.class_growth(outcome.before, outcome.after),
             stacks=stacks,
             new_bytes=outcome.after.tracked_bytes,
+            gone_before_look_bytes=findings.gone_before_look(outcome),
             gone_bytes=sum(it.tick.gone_bytes for it in outcome.intervals),
             unattributed_bytes=sum(
                 row.bytes for row in stacks if not row.frames

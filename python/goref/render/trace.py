@@ -126,8 +126,11 @@ class TraceReport(Report):
 
     mode: rss, go or kernel. exe: the path of the executable, or "". ended: why
     it ended before its time, or "". look: why
-    there was no look at the end, or "". unattributed_bytes: of new pages;
-    None: not known, as the mode does not see page faults.
+    there was no look at the end, or "". new_bytes: pages that came
+    since the start and were there at the last tick. gone_before_look_bytes:
+    those of them that were gone at the look, which `stacks' does not have.
+    unattributed_bytes: of the pages of `stacks'; None: not known, as the mode
+    does not see page faults.
     unfinished_stacks: those of `stacks' and of `untouched' whose start was not
     reached. untouched: the stacks that mapped memory which nobody has touched since,
     without small ranges if there are too many; not in the mode go.
@@ -163,6 +166,7 @@ class TraceReport(Report):
     untouched: Sequence[TracedStack] = ()
     untouched_bytes: int | None = None
     untouched_left_out_bytes: int = 0
+    gone_before_look_bytes: int = 0
     go_untouched_bytes: int | None = None
     idle: idle_memory.IdleMemory | None = None
     sample_rate_bytes: int | None = None
@@ -359,6 +363,7 @@ class TraceReport(Report):
             "rss_after_bytes": self.rss_after_bytes,
             "classes": [_class_document(c) for c in self.classes],
             "new_bytes": self.new_bytes,
+            "gone_before_look_bytes": self.gone_before_look_bytes,
             "gone_bytes": self.gone_bytes,
             "unattributed_bytes": self.unattributed_bytes,
             "sample_rate_bytes": self.sample_rate_bytes,

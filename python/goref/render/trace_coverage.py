@@ -98,11 +98,8 @@ def _coverage(report: TraceReport) -> list[str]:
         lines.append(_sampling(report.sample_rate_bytes or 0))
     elif report.kernel is not None:
         lines += kernel_memory.honest_lines(report.kernel)
-    elif report.new_bytes and report.unattributed_bytes is not None:
-        known = report.new_bytes - report.unattributed_bytes
-        lines.append(
-            f"{percent(known, report.new_bytes)} of the new pages have a stack"
-        )
+    elif report.unattributed_bytes is not None:
+        lines += _page_lines(report)
     if report.samples_without_labels:
         lines.append(
             f"the labels of {counted(report.samples_without_labels, 'sample')} "
@@ -113,6 +110,26 @@ def _coverage(report: TraceReport) -> list[str]:
         lines.append(
             f"{counted(report.unfinished_stacks, 'stack')} could not be "
             "followed to the start"
+        )
+    return lines
+
+
+def _page_lines(report: TraceReport) -> list[str]:
+    """The share of the new pages that have a stack. Pages that were gone at
+    the look have none."""
+    gone = report.gone_before_look_bytes
+    there = report.new_bytes - gone
+    known = sum(stack.bytes for stack in report.stacks if stack.frames)
+    lines = []
+    if gone:
+        lines.append(
+            f"{human_bytes(gone)} of the new pages went between the last "
+            "interval and the look at the end: no stack has them"
+        )
+    if there > 0:
+        left = " that were left" if gone else ""
+        lines.append(
+            f"{percent(known, there)} of the new pages{left} have a stack"
         )
     return lines
 

@@ -177,6 +177,15 @@ def page_stacks(outcome: Outcome) -> list[TracedStack]:
     return _merged(rows)
 
 
+def gone_before_look(outcome: Outcome) -> int:
+    """The new pages of the last tick that the look at the end, which comes
+    later, has not found any more: in bytes."""
+    found = outcome.look.found
+    if outcome.plan.mode != "rss" or found is None:
+        return 0
+    return int(found.gone_bytes)
+
+
 def _merged(rows: Iterable[TracedStack]) -> list[TracedStack]:
     """One row for those that read alike, the largest first. Code addresses of
     one line are different stacks."""
