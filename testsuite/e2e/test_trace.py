@@ -123,6 +123,7 @@ def test_new_pages_add_up(grown):
     there = sum(stack["bytes"] for stack in document["stacks"])
     gone = document["gone_before_look_bytes"]
     assert there + gone == document["new_bytes"]
+    assert document["stacks_left_out_bytes"] == 0
 
 
 def test_each_event_is_counted(grown):

@@ -331,6 +331,12 @@ def test_pages_that_went_before_the_look():
     assert "have a stack" not in made.text()
 
 
+def test_rows_that_are_left_out():
+    made = report(new_bytes=6 * MIB, stacks_left_out_bytes=MIB - 4096)
+    assert "at least 83.3 % of the new pages have a stack" in made.text()
+    assert made.document()["stacks_left_out_bytes"] == MIB - 4096
+
+
 def test_no_growth():
     lines = report(classes=[], stacks=[], new_bytes=0, rss_after_bytes=0).lines()
     assert "no class of resident memory has changed" in lines

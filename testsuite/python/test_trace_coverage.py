@@ -42,6 +42,27 @@ def test_pages_that_are_gone_at_the_look(mode, found, gone):
     assert findings.gone_before_look(outcome) == gone
 
 
+@pytest.mark.parametrize("has_look", [False, True])
+def test_rows_beyond_the_most(monkeypatch, has_look):
+    """Their bytes are told, and the answer is partial."""
+    kept = rows.make("GrowthStack", bytes=8192)
+    pages = rows.make("GrowthPages", groups=(), all_groups=9, rest_bytes=12288)
+    outcome = Watched({}, 0)
+    outcome.ended, outcome.look = "", look.Seen(pages if has_look else None)
+    outcome.plan = types.SimpleNamespace(mode="rss", idle=False)
+    outcome.after = rows.make("GrowthTick", tracked_bytes=20480)
+    outcome.growth = types.SimpleNamespace(stacks=lambda most: (kept,)[:most])
+    stacks = findings.page_stacks(outcome)
+    left = findings.left_out(outcome, stacks)
+    assert left == 12288
+    assert findings.partial(outcome, left) == [
+        "12.0 KiB of the new pages are in the smallest rows, which are left "
+        "out, being too many"
+    ]
+    outcome.plan.mode = "go"
+    assert findings.left_out(outcome, stacks) == 0
+
+
 EVENTS = (
     # address, stack, flags, bytes
     (0x1000, 7, 0, 4096),

@@ -146,12 +146,13 @@ class _Asked:
         is_go, is_kernel = mode == "go", mode == "kernel"
         is_rss = mode == "rss"
         stacks = _STACKS[mode](outcome)
+        left_out = findings.left_out(outcome, stacks)
         untouched = findings.untouched(outcome) if is_rss else []
         without_stack = findings.without_stack(outcome)
         gathered = outcome.gathered
         return TraceReport(
             tool_version=native.load().VERSION,
-            partial=findings.partial(outcome),
+            partial=findings.partial(outcome, left_out),
             mode=outcome.plan.mode,
             pid=outcome.pid,
             exe=outcome.exe,
@@ -163,6 +164,7 @@ class _Asked:
             classes=findings.class_growth(outcome.before, outcome.after),
             stacks=stacks,
             new_bytes=outcome.after.tracked_bytes,
+            stacks_left_out_bytes=left_out,
             gone_before_look_bytes=findings.gone_before_look(outcome),
             gone_bytes=sum(it.tick.gone_bytes for it in outcome.intervals),
             unattributed_bytes=sum(

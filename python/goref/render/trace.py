@@ -129,6 +129,7 @@ class TraceReport(Report):
     there was no look at the end, or "". new_bytes: pages that came
     since the start and were there at the last tick. gone_before_look_bytes:
     those of them that were gone at the look, which `stacks' does not have.
+    stacks_left_out_bytes: of new pages, in rows beyond the most.
     unattributed_bytes: of the pages of `stacks'; None: not known, as the mode
     does not see page faults.
     unfinished_stacks: those of `stacks' and of `untouched' whose start was not
@@ -136,8 +137,7 @@ class TraceReport(Report):
     without small ranges if there are too many; not in the mode go.
     go_untouched_bytes: at least so much of Go objects is in pages that were
     never touched; None: not known. samples_without_labels: samples of `stacks'
-    whose labels are not known; None: not the mode go.
-    rest: what the stacks beyond a limit have, in bytes."""
+    whose labels are not known; None: not the mode go."""
 
     mode: str
     pid: int
@@ -167,6 +167,7 @@ class TraceReport(Report):
     untouched_bytes: int | None = None
     untouched_left_out_bytes: int = 0
     gone_before_look_bytes: int = 0
+    stacks_left_out_bytes: int = 0
     go_untouched_bytes: int | None = None
     idle: idle_memory.IdleMemory | None = None
     sample_rate_bytes: int | None = None
@@ -370,6 +371,7 @@ class TraceReport(Report):
             "samples_without_labels": self.samples_without_labels,
             "kernel": kernel_memory.document(self.kernel),
             "stacks": [stack_document(stack) for stack in shown],
+            "stacks_left_out_bytes": self.stacks_left_out_bytes,
             "unfinished_stacks": self.unfinished_stacks,
             "untouched_bytes": self.untouched_bytes,
             "untouched_left_out_bytes": self.untouched_left_out_bytes,

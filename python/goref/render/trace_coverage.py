@@ -128,8 +128,10 @@ def _page_lines(report: TraceReport) -> list[str]:
         )
     if there > 0:
         left = " that were left" if gone else ""
+        least = "at least " if report.stacks_left_out_bytes else ""
         lines.append(
-            f"{percent(known, there)} of the new pages{left} have a stack"
+            f"{least}{percent(known, there)} of the new pages{left} have a "
+            "stack"
         )
     return lines
 

@@ -13,7 +13,7 @@ from ..render.kernel_memory import KernelKind, KernelMemory
 from ..render.trace import ClassGrowth, TracedInterval
 from ..render.trace_coverage import Coverage, Losses
 from ..render.traced_stack import TracedFrame, TracedStack
-from ..render.units import counted
+from ..render.units import counted, human_bytes
 from . import watch
 from .kernel import BENEATH, KINDS
 
@@ -75,13 +75,19 @@ def interval(it: Interval, mode: str) -> TracedInterval:
     )
 
 
-def partial(outcome: Outcome) -> list[str]:
-    """Why the answer is not about all of the growth."""
+def partial(outcome: Outcome, left_out_bytes: int = 0) -> list[str]:
+    """Why the answer is not about all of the growth. left_out_bytes: as of
+    left_out()."""
     lost = sum(row.count for row in losses(outcome))
     reasons = [f"{counted(lost, 'event')} not seen"] if lost else []
     off_s = outcome.gathered.all_off_ms / 1e3
     if off_s:
         reasons.append(f"the probes were off for {off_s:.1f} s")
+    if left_out_bytes:
+        reasons.append(
+            f"{human_bytes(left_out_bytes)} of the new pages are in the "
+            "smallest rows, which are left out, being too many"
+        )
     if outcome.ended and outcome.ended != watch.INTERRUPTED:
         # The pages of the last interval were gone at its end.
         since = outcome.intervals[-1].begin_s
@@ -184,6 +190,16 @@ def gone_before_look(outcome: Outcome) -> int:
     if outcome.plan.mode != "rss" or found is None:
         return 0
     return int(found.gone_bytes)
+
+
+def left_out(outcome: Outcome, stacks: Iterable[TracedStack]) -> int:
+    """The bytes of rows that are not among the stacks, being too many."""
+    found = outcome.look.found
+    if outcome.plan.mode != "rss":
+        return 0
+    if found is not None:
+        return int(found.rest_bytes)
+    return outcome.after.tracked_bytes - sum(row.bytes for row in stacks)
 
 
 def _merged(rows: Iterable[TracedStack]) -> list[TracedStack]:
