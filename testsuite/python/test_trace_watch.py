@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The intervals of goref trace, by a clock that is always late."""
 
+import os
 from types import SimpleNamespace
 
+import pytest
 import rows
 from goref.trace import watch
+from goref.trace.gathered import Gathered
+from goref.trace.helper import Message
 
 
 class Progress:
@@ -25,6 +29,7 @@ class Late:
             take=None,
             tick=lambda: rows.make("GrowthTick"),
             take_cost=lambda: cost,
+            forget_cost=lambda: None,
         )
         self.helper = SimpleNamespace(
             read=lambda left: [],
@@ -56,3 +61,40 @@ def test_each_begins_where_the_one_before_ended(monkeypatch):
         assert number < end < number + 0.5
     for it in found:
         assert it.overhead == 1 / (it.end_s - it.begin_s)
+
+
+class Costly:
+    """A helper whose probes cost 1 s, were off for 2 s and have lost an event
+    before each tick."""
+
+    def flush(self, word, take, poll):
+        for name, rest in (("cost", "10 1000000000 0"), ("off", "2000"),
+                           ("lost", "ring_full 1")):  # fmt: skip
+            take(Message(name, rest))
+
+    def read(self, left):
+        return []
+
+
+class Read(Gathered):
+    def tick(self):
+        return rows.make("GrowthTick")
+
+
+@pytest.mark.parametrize(
+    "from_empty, forgets, events, off_s",
+    # The first tick of a command has its events.
+    [(False, True, 20, 2.0), (True, False, 30, 4.0), (False, False, 20, 2.0)],
+)
+def test_time_before_the_first_interval(from_empty, forgets, events, off_s):
+    """Its cost is none of the trace. What was lost is, if it can be about the
+    growth."""
+    mine = Read()
+    it = watch.Watch(os.getpid(), Costly(), mine, Progress(), None,
+                     from_empty=from_empty, forgets=forgets)  # fmt: skip
+    (found,) = it.intervals(lambda number: 0.0, 0.0)
+    assert found.off_s == mine.all_off_ms / 1e3 == 2.0
+    assert mine.all_bpf_ns == 10**9
+    assert found.events == mine.all_events == events
+    assert found.lost == mine.all_lost == {"ring_full": events // 10}
+    assert mine.early_off_ms / 1e3 == off_s

@@ -83,6 +83,12 @@ def partial(outcome: Outcome, left_out_bytes: int = 0) -> list[str]:
     off_s = outcome.gathered.all_off_ms / 1e3
     if off_s:
         reasons.append(f"the probes were off for {off_s:.1f} s")
+    early_s = outcome.gathered.early_off_ms / 1e3
+    if early_s:
+        reasons.append(
+            f"the probes were off for {early_s:.1f} s before the first "
+            "interval began"
+        )
     if left_out_bytes:
         reasons.append(
             f"{human_bytes(left_out_bytes)} of the new pages are in the "

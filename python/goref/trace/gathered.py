@@ -102,6 +102,7 @@ class Gathered:
         self._lost: Counter[str] = Counter()
         self.all_lost: Counter[str] = Counter()
         self.all_bpf_ns = self.all_helper_ns = self.all_off_ms = 0
+        self.early_off_ms = 0  # before the first interval
 
     def open(
         self, scan: Scan, growth: Growth, labels: LabelSets | None = None
@@ -193,6 +194,21 @@ class Gathered:
         self._events = self._bpf_ns = self._helper_ns = self._off_ms = 0
         self._lost = Counter()
         return cost
+
+    def forget_events(self) -> None:
+        """Events so far are about memory that was there before the trace: they
+        do not count, whether they were seen or lost."""
+        self.forget_cost()
+        self.early_off_ms = self._events = self.all_events = 0
+        self.stacked = Stacked()
+        self._lost, self.all_lost = Counter(), Counter()
+
+    def forget_cost(self) -> None:
+        """The time so far belongs to no interval."""
+        self.early_off_ms += self.all_off_ms
+        self._bpf_ns = self._helper_ns = self._off_ms = 0
+        self.all_bpf_ns = self.all_helper_ns = self.all_off_ms = 0
+        self.kernel.other_events = self.kernel.other_ns = 0
 
     def tick(self) -> GrowthTick:
         """Read the pages, and join them with the events so far."""

@@ -296,6 +296,7 @@ class Session:
             self.progress,
             owned,
             from_empty=self.command is not None,
+            forgets=self.command is None and self.plan.mode == "rss",
             begun=self._begun,
         )
         found = []

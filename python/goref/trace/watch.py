@@ -65,12 +65,15 @@ class Watch:
         owned: Owned,
         *,
         from_empty: bool,
+        forgets: bool = False,
         begun: Callable[[], None] = lambda: None,
     ) -> None:
         """owned: holds back Ctrl-C while this runs. from_empty: the program has
-        just begun, so all of its memory is growth. begun: called when the
+        just begun, so all of its memory is growth. forgets: events before the
+        first tick are not about the growth. begun: called when the
         first tick is there, which reads most."""
         self.from_empty = from_empty
+        self.forgets = forgets
         self.begun = begun
         self.pid = pid
         self.helper = helper
@@ -87,10 +90,16 @@ class Watch:
         if self.from_empty:
             # Its first pages are growth, too: they need their events.
             self._flush("tick 0")
+        elif self.forgets:
+            self._flush("tick 0")
+            self.gathered.forget_events()
         seen = before = self.gathered.tick()
         if self.from_empty:
             before = before._replace(classes=(), total_bytes=0, rss_bytes=0)
         self.begun()
+        # The first tick takes long: its time is no part of interval 1.
+        self._flush("tick 0")
+        self.gathered.forget_cost()
         self.rss = before.rss_bytes
         self.begin = time.monotonic()
         last_s, number = 0.0, 1
