@@ -433,10 +433,10 @@ def test_a_group_that_is_not_seen(tmp_path, name):
 
 def test_sockets_of_a_process():
     """Data that nobody has received yet is memory of the kernel."""
-    if sockets.bytes_of(os.getpid()) is None:
-        pytest.skip("the kernel has no sock_diag")
     one, other = socket.socketpair()
     with one, other:
+        if sockets.bytes_of(os.getpid()) is None:
+            pytest.skip("the kernel has no sock_diag, or not all of it")
         before = sockets.bytes_of(os.getpid())
         one.send(b"x" * 50000)
         grown = sockets.bytes_of(os.getpid()) - before
@@ -455,6 +455,63 @@ def _is_readable(one):
 def test_a_damaged_answer_of_the_kernel():
     for answer in (b"", b"\0" * 3, b"\0" * 8, b"\xff" * 8, b"\4\0\5\0" * 9):
         assert sockets.memory_of(answer, 0, 5) is None
+
+
+class Link:
+    """A netlink socket: the request `refused' has an error, and the last one
+    has a socket with the inode 7 and 800 bytes."""
+
+    def __init__(self, refused):
+        self.refused = refused
+        self.requests = -1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def settimeout(self, seconds):
+        pass
+
+    def send(self, data):
+        self.requests += 1
+
+    def recv(self, most):
+        done = sockets._HEAD.pack(16, 3, 0, 1, 0)
+        if self.requests == self.refused:
+            return sockets._HEAD.pack(36, 2, 0, 1, 0) + bytes(20)
+        if self.requests < 4:
+            return done
+        body = struct.pack("=II8x", 0, 7) + struct.pack("=HH8I", 36, 5, 800, *[0] * 7)
+        return sockets._HEAD.pack(16 + len(body), 20, 0, 1, 0) + body + done
+
+
+@pytest.mark.parametrize(
+    "inodes, refused, size",
+    [({7}, None, 800), ({7}, 0, 800), ({7}, 4, None), ({7, 8}, 0, None), (set(), 4, 0)],
+)
+def test_a_refusal_of_the_kernel(monkeypatch, inodes, refused, size):
+    """Sockets that nobody counts make the sum unknown."""
+    monkeypatch.setattr(sockets, "_inodes", lambda pid: inodes)
+    monkeypatch.setattr(sockets.socket, "socket", lambda *_: Link(refused))
+    assert sockets.bytes_of(os.getpid()) == size
+
+
+def test_sockets_of_a_namespace_that_does_not_answer(monkeypatch):
+    """The trace goes on without their number."""
+
+    def hang(*_, timeout, **__):
+        raise sockets.subprocess.TimeoutExpired("python3", timeout)
+
+    monkeypatch.setattr(sockets.os.path, "samestat", lambda *_: False)
+    monkeypatch.setattr(sockets.subprocess, "run", hang)
+    assert sockets.bytes_of(os.getpid()) is None
+
+
+def test_sockets_that_cannot_be_listed():
+    """No sockets are not known to be none."""
+    assert sockets.bytes_of(0) is None
 
 
 def test_changes_beside_the_pages():

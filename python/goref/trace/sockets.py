@@ -31,18 +31,21 @@ _HEAD = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
 
 
+class _RefusedError(OSError):
+    """The kernel does not tell all sockets."""
+
+
 def _inodes(pid: int) -> set[int]:
-    """The inodes of the open sockets of a process."""
+    """The inodes of the open sockets of a process. Raises an OSError."""
     found: set[int] = set()
-    with suppress(OSError):
-        with os.scandir(f"/proc/{pid}/fd") as entries:
-            for entry in entries:
-                with suppress(OSError):
-                    name = os.readlink(entry.path)
-                    if match := re.fullmatch(r"socket:\[(\d+)\]", name):
-                        found.add(int(match[1]))
-                if len(found) >= _MOST_FDS:
-                    break
+    with os.scandir(f"/proc/{pid}/fd") as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):
+                name = os.readlink(entry.path)
+                if match := re.fullmatch(r"socket:\[(\d+)\]", name):
+                    found.add(int(match[1]))
+            if len(found) >= _MOST_FDS:
+                raise _RefusedError
     return found
 
 
@@ -67,7 +70,8 @@ def _requests() -> Iterator[tuple[bytes, int, int, int]]:
 
 
 def _answers(link: socket.socket, body: bytes) -> Iterator[bytes]:
-    """The answers to a request, each without its head."""
+    """The answers to a request, each without its head. Raises an OSError: these
+    are not all."""
     size = _HEAD.size + len(body)
     link.send(_HEAD.pack(size, _BY_FAMILY, _DUMP, 1, 0) + body)
     while True:
@@ -75,12 +79,14 @@ def _answers(link: socket.socket, body: bytes) -> Iterator[bytes]:
         at = 0
         while at + _HEAD.size <= len(data):
             size, kind, *_ = _HEAD.unpack_from(data, at)
-            if kind in (_DONE, _ERROR) or size < _HEAD.size:
+            if kind == _DONE:
                 return
+            if kind == _ERROR or size < _HEAD.size:
+                raise _RefusedError
             yield data[at + _HEAD.size : at + size]
             at += (size + 3) & ~3
         if not data:
-            return
+            raise _RefusedError
 
 
 def memory_of(answer: bytes, begin: int, wanted: int) -> int | None:
@@ -104,33 +110,41 @@ def memory_of(answer: bytes, begin: int, wanted: int) -> int | None:
 
 
 def _read_here(inodes: set[int]) -> int:
-    """The memory of sockets in our own network namespace."""
-    total = 0
+    """The memory of sockets in our own network namespace. Raises an OSError:
+    the kernel has refused a request, and not all sockets were seen without
+    it."""
+    total, unseen, refused = 0, set(inodes), False
     with socket.socket(
         socket.AF_NETLINK, socket.SOCK_DGRAM, _NETLINK_SOCK_DIAG
     ) as link:
         link.settimeout(_TIMEOUT_S)
         for body, inode_at, begin, wanted in _requests():
-            for answer in _answers(link, body):
-                if len(answer) < begin:
-                    continue
-                (inode,) = struct.unpack_from("=I", answer, inode_at)
-                if inode in inodes:
-                    total += memory_of(answer, begin, wanted) or 0
+            try:
+                for answer in _answers(link, body):
+                    if len(answer) < begin:
+                        continue
+                    (inode,) = struct.unpack_from("=I", answer, inode_at)
+                    if inode in unseen:
+                        unseen.remove(inode)
+                        total += memory_of(answer, begin, wanted) or 0
+            except _RefusedError:
+                refused = True
+    if refused and unseen:
+        raise _RefusedError
     return total
 
 
 def bytes_of(pid: int) -> int | None:
     """The memory of all sockets of a process; None: it cannot be known."""
-    inodes = _inodes(pid)
     try:
+        inodes = _inodes(pid)
         ours, theirs = (
             os.stat(f"/proc/{who}/ns/net") for who in ("self", str(pid))
         )
         if os.path.samestat(ours, theirs):
             return _read_here(inodes)
         return _read_there(pid)
-    except (OSError, ValueError, struct.error):
+    except (OSError, ValueError, struct.error, subprocess.SubprocessError):
         return None
 
 
