@@ -3,11 +3,14 @@
 it prints what it has, or one line; the process goes on, and nothing is left but
 a command that has begun, whose number is said."""
 
+import json
 import os
 import random
 import re
 import signal
 import subprocess
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +75,11 @@ class Told:
     def has_intervals(self):
         return self.answer().count("\n") > 2
 
+    def is_pending(self, number):
+        status = Path(f"/proc/{self.popen.pid}/status").read_text()
+        found = re.search(r"ShdPnd:\s*(\w+)", status)[1]
+        return bool(int(found, 16) >> number - 1 & 1)
+
     def end(self, number):
         self.popen.send_signal(number)
         return self.popen.wait(LONGEST_S)
@@ -102,6 +110,46 @@ def test_in_an_interval(target, tmp_path, number):
     assert ("ended early: Ctrl-C" in run.answer()) == is_interrupt
     assert run.said().endswith(f"{NO_RESULT}\n") == (not is_interrupt)
     assert not os.listdir(tmp_path / "tmp")
+    target.check()
+
+
+@contextmanager
+def stopped_helper(run):
+    """The helper does not go on."""
+    (pid,) = (
+        pid
+        for pid in living(run.mark)
+        if Path(f"/proc/{pid}/comm").read_text() == "goref-trace\n"
+    )
+    os.kill(int(pid), signal.SIGSTOP)
+    yield
+    assert comes(lambda: not living(run.mark))
+
+
+def test_helper_that_hangs(target, tmp_path):
+    """Ctrl-C waits for it, and once more does not."""
+    with Told(tmp_path, "--json", target.pid) as run:
+        assert comes(run.has_intervals)
+        with stopped_helper(run):
+            run.popen.send_signal(signal.SIGINT)
+            # goref takes the first one before the second one comes.
+            assert comes(lambda: not run.is_pending(signal.SIGINT))
+            assert run.end(signal.SIGINT) == 3
+    found = json.loads(run.answer().splitlines()[-1])
+    assert found["ended"] == found["look"] == "goref-trace does not answer"
+    assert found["overhead_percent"] is None
+    (reason,) = found["partial"]
+    assert reason.startswith("goref-trace does not answer, so the stacks")
+    target.check()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_while_the_helper_hangs(target, tmp_path, number):
+    with Told(tmp_path, target.pid) as run:
+        assert comes(run.has_intervals)
+        with stopped_helper(run):
+            assert run.end(number) == -number
+    assert run.said().endswith(f"{NO_RESULT}\n")
     target.check()
 
 

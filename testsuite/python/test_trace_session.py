@@ -216,6 +216,10 @@ def test_why_an_answer_is_partial():
         "no look at the end: refused"
     ]
     assert findings.partial(Watched("Ctrl-C", "")) == []
+    silent = "goref-trace does not answer"
+    assert findings.partial(Watched(silent, silent)) == [
+        f"{silent}, so the stacks after 1.0 s are not known"
+    ]
 
 
 @pytest.mark.parametrize("from_empty", [False, True])

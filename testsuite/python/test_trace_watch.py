@@ -98,3 +98,73 @@ def test_time_before_the_first_interval(from_empty, forgets, events, off_s):
     assert found.events == mine.all_events == events
     assert found.lost == mine.all_lost == {"ring_full": events // 10}
     assert mine.early_off_ms / 1e3 == off_s
+
+
+class Hung:
+    """A helper that does not answer from a tick on, until nobody waits."""
+
+    def __init__(self, word):
+        self.word = word
+        self.flushed = []
+
+    def flush(self, word, take, poll):
+        self.flushed.append(word)
+        if word != self.word:
+            return
+        assert not poll(0.0)  # a moment is no reason
+        for waited_s in range(1, 60):
+            if poll(waited_s):
+                break
+        raise watch.Silent("no answer")
+
+    def read(self, left):
+        return []
+
+
+class Interrupts:
+    """Ctrl-C has come so often."""
+
+    def __init__(self, monkeypatch, left):
+        self.left = left
+        monkeypatch.setattr(watch.signal, "sigtimedwait", self.take)
+
+    def take(self, signals, seconds):
+        self.left -= 1
+
+    def has_come(self):
+        return self.left > 0
+
+    def check(self):
+        if self.left:
+            raise KeyboardInterrupt
+
+
+def hung(word, owned):
+    mine, helper = Read(), Hung(word)
+    it = watch.Watch(os.getpid(), helper, mine, Progress(), owned,
+                     from_empty=False, forgets=True)  # fmt: skip
+    return it, helper
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_a_helper_that_hangs(monkeypatch, count):
+    """After a minute, or at the second Ctrl-C, the answer has what there is."""
+    owned = Interrupts(monkeypatch, count)
+    it, helper = hung("tick 1", owned)
+    (found,) = it.intervals(lambda number: 0.0, 10.0)
+    assert found.overhead is None
+    it.finish()
+    assert it.ended == watch.SILENT
+    assert owned.left == max(count - 2, 0)
+    assert helper.flushed[-1] == "tick 1"
+
+
+def test_a_helper_that_hangs_before_the_first_interval(monkeypatch):
+    """There is nothing to print."""
+    for owned, problem in (
+        (Interrupts(monkeypatch, 0), watch.Silent),
+        (Interrupts(monkeypatch, 1), KeyboardInterrupt),
+    ):
+        it, _ = hung("tick 0", owned)
+        with pytest.raises(problem):
+            list(it.intervals(lambda number: 0.0, 10.0))

@@ -17,7 +17,7 @@ from ..render.trace import (
     interval_document,
     interval_line,
 )
-from ..trace import findings, forecast, outside, plan as plans, written
+from ..trace import findings, forecast, outside, plan as plans, watch, written
 from ..trace.session import Outcome, Session
 from .base import answer, check_writable, has_color
 
@@ -89,6 +89,14 @@ def _write_files(
             report.forget(path)
             problem = Error(f"goref: {error}")
     return problem
+
+
+def _share(outcome: Outcome, ns: int) -> float | None:
+    """Processor time as a percentage of a processor; None: the helper has not
+    told all of it."""
+    if outcome.ended == watch.SILENT:
+        return None
+    return ns / 1e7 / outcome.seconds
 
 
 def _json_line(document: Any) -> str:
@@ -177,8 +185,8 @@ class _Asked:
             events=gathered.all_events,
             events_without_stack=sum(row.count for row in without_stack),
             losses=findings.losses(outcome),
-            overhead_percent=gathered.all_bpf_ns / 1e7 / outcome.seconds,
-            helper_percent=gathered.all_helper_ns / 1e7 / outcome.seconds,
+            overhead_percent=_share(outcome, gathered.all_bpf_ns),
+            helper_percent=_share(outcome, gathered.all_helper_ns),
             max_overhead_percent=outcome.plan.overhead,
             outside=[
                 OutsideGrowth(*row)

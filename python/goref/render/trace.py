@@ -47,7 +47,7 @@ class TracedInterval(NamedTuple):
     """An interval, in seconds since the start. unattributed_bytes: of new
     pages; None: not known, as the mode does not see page faults.
     overhead_percent: the processor time of the probes, of one processor; None:
-    the kernel does not tell. off_s: for how long the probes were taken away,
+    not known. off_s: for how long the probes were taken away,
     because the limit was reached."""
 
     begin_s: float

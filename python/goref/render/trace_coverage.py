@@ -190,7 +190,7 @@ def _gap_lines(report: TraceReport) -> list[str]:
 def _cost_lines(report: TraceReport) -> list[str]:
     share, limit = report.overhead_percent, report.max_overhead_percent
     if share is None:
-        return ["the kernel does not tell what the probes cost"]
+        return ["it is not known what the probes cost"]
     helper = (
         f", and goref-trace {report.helper_percent:.2f} %"
         if report.helper_percent is not None

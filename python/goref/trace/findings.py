@@ -94,7 +94,13 @@ def partial(outcome: Outcome, left_out_bytes: int = 0) -> list[str]:
             f"{human_bytes(left_out_bytes)} of the new pages are in the "
             "smallest rows, which are left out, being too many"
         )
-    if outcome.ended and outcome.ended != watch.INTERRUPTED:
+    if outcome.ended == watch.SILENT:
+        # The pages were read, but the events of the last interval are lost.
+        since = outcome.intervals[-1].begin_s
+        reasons.append(
+            f"{outcome.ended}, so the stacks after {since:.1f} s are not known"
+        )
+    elif outcome.ended and outcome.ended != watch.INTERRUPTED:
         # The pages of the last interval were gone at its end.
         since = outcome.intervals[-1].begin_s
         reasons.append(

@@ -22,6 +22,7 @@ RECORD_BYTES = {"events": 24, "samples": 56, "kernel": 32}
 _MOST_RECORDS = 1 << 22  # in one message
 _MOST_LINE = 1 << 16  # characters
 _ENDING_S = 10.0
+_ENDING_SOON_S = 1.0  # if nobody waits for its answer
 
 
 class Message(NamedTuple):
@@ -43,6 +44,10 @@ class Started(NamedTuple):
 
 class Damaged(Exception):
     """The helper says what it never says."""
+
+
+class Silent(Error):
+    """The helper does not answer."""
 
 
 class Decoder:
@@ -99,6 +104,7 @@ class Helper:
         self._setup = setup
         self._decoder = Decoder()
         self._process: subprocess.Popen[bytes] | None = None
+        self._ending_s = _ENDING_S
 
     def __enter__(self) -> Helper:
         self._process = subprocess.Popen(
@@ -109,7 +115,7 @@ class Helper:
         )
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: object, *_: object) -> None:
         process = self._process
         if process is None:
             return
@@ -117,7 +123,7 @@ class Helper:
             assert process.stdin
             process.stdin.close()
         try:
-            process.wait(_ENDING_S)
+            process.wait(_ENDING_SOON_S if kind else self._ending_s)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -185,20 +191,24 @@ class Helper:
         self,
         word: str,
         take: Callable[[Message], None],
-        poll: Callable[[], None],
+        poll: Callable[[float], bool],
         limit_s: float = 60.0,
     ) -> None:
         """Tell the helper a line, and take all that it says up to its answer,
-        the same line."""
+        the same line. poll: called often with the seconds since then; if it
+        is true, nobody waits any more. Raises Silent: there was no answer."""
         self.tell(word)
-        end = time.monotonic() + limit_s
-        while time.monotonic() < end:
-            poll()
+        begin = time.monotonic()
+        while True:
+            waited = time.monotonic() - begin
+            if waited >= limit_s or poll(waited):
+                break
             for message in self.read(0.1):
                 said = f"{message.name} {message.rest}".strip()
                 if said == word:
                     return
                 take(message)
-        raise Error(
+        self._ending_s = _ENDING_SOON_S
+        raise Silent(
             f"goref: {_HELPER} does not answer: the trace has no result"
         )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .. import procfs, standing
 from ..errors import Error
 from ..interrupt import Owned
+from .helper import Silent
 
 if TYPE_CHECKING:
     from .._goref import GrowthTick
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
 _STEP_S = 0.1  # of Ctrl-C, and of the line of progress
 _BUSY_S = 0.002  # the helper has more to say
 
+_PATIENCE_S = 1.0  # with the helper, before a second Ctrl-C counts
+
 INTERRUPTED = "Ctrl-C"
+SILENT = "goref-trace does not answer"
 
 
 class Interval(NamedTuple):
@@ -38,8 +42,9 @@ class Interval(NamedTuple):
     tick: GrowthTick
     events: int
     lost: dict[str, int]
-    overhead: float
-    """The processor time of the probes, as a percentage of a processor."""
+    overhead: float | None
+    """The processor time of the probes, as a percentage of a processor; None:
+    the helper has not told it."""
     off_s: float = 0.0
     """For how long the probes were taken away, because the limit was
     reached."""
@@ -52,9 +57,12 @@ class Interval(NamedTuple):
 class Watch:
     """Watches a process until its time is over, it ends, or Ctrl-C comes.
 
-    ended: why it ended before its time; "" if it did not."""
+    ended: why it ended before its time; "" if it did not. If the helper does
+    not answer, there is no more to wait for: what it saw last is lost."""
 
     ended = ""
+    is_ending = False  # Ctrl-C has come
+    has_begun = False  # there is something to print
 
     def __init__(
         self,
@@ -102,6 +110,7 @@ class Watch:
         self.gathered.forget_cost()
         self.rss = before.rss_bytes
         self.begin = time.monotonic()
+        self.has_begun = True
         last_s, number = 0.0, 1
         while True:
             self._wait(end_s(number), seconds)
@@ -142,7 +151,7 @@ class Watch:
             *ticks,
             cost.events,
             dict(cost.lost),
-            cost.bpf_ns / 1e7 / seconds,
+            None if self.ended == SILENT else cost.bpf_ns / 1e7 / seconds,
             cost.off_ms / 1e3,
         )
 
@@ -160,9 +169,32 @@ class Watch:
                 self.ended = self.gathered.gone
 
     def _flush(self, word: str) -> None:
-        self.helper.flush(word, self.gathered.take, lambda: None)
+        if self.ended == SILENT:
+            return
+        try:
+            self.helper.flush(word, self.gathered.take, self._is_given_up)
+        except Silent:
+            if not self.has_begun:
+                raise
+            self.ended = SILENT
         if self.gathered.gone:
             self.ended = self.ended or self.gathered.gone
+
+    def _is_given_up(self, waited_s: float) -> bool:
+        """Is the helper's answer not waited for? The first Ctrl-C asks for the
+        end, and the second one for the end without it."""
+        if waited_s < _PATIENCE_S:
+            return False
+        self.progress.doing = "waiting for goref-trace; Ctrl-C ends that"
+        self.progress()
+        if not self.owned.has_come():
+            return False
+        if not self.has_begun:
+            self.owned.check()
+        signal.sigtimedwait({signal.SIGINT}, 0)
+        is_second, self.is_ending = self.is_ending, True
+        self.ended = self.ended or INTERRUPTED
+        return is_second
 
     def finish(self) -> None:
         """Remove the probes, and take what they have seen last."""
@@ -171,7 +203,7 @@ class Watch:
     def _poll(self, seconds: float) -> None:
         if self.owned.has_come():
             signal.sigtimedwait({signal.SIGINT}, 0)
-            self.ended = INTERRUPTED
+            self.ended, self.is_ending = INTERRUPTED, True
             return
         self.progress.doing = self._doing(seconds)
         self.progress()
