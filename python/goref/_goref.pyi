@@ -1259,6 +1259,11 @@ class GrowthTick(NamedTuple):  # gr_growth_tick
     not touched."""
     untouched_left_out_bytes: int
     """Such memory in small ranges that were left out, being too many."""
+    mapped_left_out_bytes: int
+    """Memory that was mapped in small ranges, of which each one's pages count
+    as those of no mapping, as there were too many."""
+    has_left_out_stacks: bool
+    """Threads had too many stacks: some have the class of other memory."""
     lost_events: int
     """Events for which there was no room, since the first tick."""
     has_spans: bool
@@ -1324,6 +1329,9 @@ class GrowthPages(NamedTuple):  # gr_growth_pages
     """Those of groups that are left out."""
     gone_bytes: int
     """Pages that are not resident any more."""
+    coarse_bytes: int
+    """Those that came when there were too many groups: they have neither type
+    nor holder."""
     untouched_bytes: _Known | None
     """At least so much of the slots of the Go heap in use, also of those from
     before, lies in pages that were never touched; None: not known."""

@@ -16,6 +16,7 @@ struct gr_growth {
 	struct gr_owners owners;
 	struct gr_untouched untouched;
 	struct gr_remap_vector mapped; /* since the first tick */
+	uint64_t mapped_left_out_bytes;
 	struct gr_thread_stacks thread_stacks;
 	struct gr_c_block_memo c_memo;
 	/* By the last tick. */
@@ -175,7 +176,7 @@ static struct gr_error *join(struct gr_growth *growth, struct gr_stop *stop,
 					  &growth->touches, &poll);
 	if (!err)
 		err = gr_mapped_update(&growth->mapped, now, &growth->touches,
-				       &poll);
+				       &poll, &growth->mapped_left_out_bytes);
 	if (!err)
 		err = gr_owners_update(&growth->owners, now, &growth->touches,
 				       &poll, &tick->flow);
@@ -183,6 +184,7 @@ static struct gr_error *join(struct gr_growth *growth, struct gr_stop *stop,
 		gr_touches_clear(&growth->touches);
 	tick->lost_events = growth->touches.lost;
 	tick->untouched_left_out_bytes = growth->untouched.left_out_bytes;
+	tick->mapped_left_out_bytes = growth->mapped_left_out_bytes;
 	return err;
 }
 
@@ -202,6 +204,7 @@ static struct gr_error *read_all(struct gr_growth *growth, struct gr_stop *stop,
 	if (err)
 		return err;
 	gr_thread_stacks_check(stacks, &stop->pages.residency.mappings, sp);
+	tick->has_left_out_stacks = stacks->is_full;
 	tick->has_spans = heap.is_read;
 	tick->bad_spans = heap.bad_spans;
 	err = join(growth, stop, tick);

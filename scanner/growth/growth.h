@@ -28,7 +28,11 @@ struct gr_growth_tick {
 	uint64_t untouched_bytes;
 	/** Such memory in small ranges that were left out, being too many. */
 	uint64_t untouched_left_out_bytes;
-	uint64_t lost_events; /**< Since the first tick. */
+	/** Memory that was mapped in small ranges, of which each one's pages
+	 * count as those of no mapping, as there were too many. */
+	uint64_t mapped_left_out_bytes;
+	bool has_left_out_stacks; /**< Threads had too many stacks. */
+	uint64_t lost_events;	  /**< Since the first tick. */
 	/** False: the heap changed too fast, and all of its arenas are
 	 * "go_heap". */
 	bool has_spans;

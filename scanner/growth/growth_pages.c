@@ -52,7 +52,7 @@ struct looker {
 	struct gr_keys keys[4];
 	struct gr_growth_group_vector groups;
 	uint32_t steps;
-	uint64_t found_bytes;
+	uint64_t found_bytes, coarse_bytes;
 	uint64_t span_bytes;  /* resident, in spans in use */
 	struct gr_error *err; /* the first one */
 };
@@ -146,8 +146,10 @@ static struct gr_error *count(struct looker *l, uint32_t stack,
 	uint64_t first = (uint64_t)stack << 8 | (uint64_t)facts.class;
 	uint32_t step, group;
 
-	if (l->groups.size >= MAX_GROUPS)
+	if (l->groups.size >= MAX_GROUPS) {
 		facts.type = facts.site = facts.holder = NO_NUMBER;
+		l->coarse_bytes += bytes;
+	}
 	if (!take_step(&l->keys[0], first, BY_CLASS, &l->steps, &step) ||
 	    !take_step(&l->keys[1], facts.type, step, &l->steps, &step) ||
 	    !take_step(&l->keys[2], facts.site, step, &l->steps, &step))
@@ -489,6 +491,7 @@ static struct gr_error *answer(struct looker *l, size_t max_groups,
 	for (size_t i = 0; i < l->npages; i++)
 		pages->gone_bytes += l->pages[i].end - l->pages[i].start;
 	pages->gone_bytes -= l->found_bytes;
+	pages->coarse_bytes = l->coarse_bytes;
 	pages->untouched_bytes = untouched_bytes(l);
 	pages->groups = steal_ptr(list->data);
 	list->size = list->capacity = 0;

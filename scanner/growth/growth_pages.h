@@ -38,6 +38,9 @@ struct gr_growth_pages {
 	uint64_t all_groups;
 	uint64_t rest_bytes; /**< Those of groups that are left out. */
 	uint64_t gone_bytes; /**< Pages that are no longer resident. */
+	/** Those that came when there were too many groups: they have neither
+	 * type nor holder. */
+	uint64_t coarse_bytes;
 	/** At least so much of the slots of the Go heap in use, also of those
 	 * from before, lies in pages that were never touched; UINT64_MAX: not
 	 * known. Resident free slots hide some. */

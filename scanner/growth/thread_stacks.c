@@ -3,8 +3,6 @@
 
 #include "process/status.h"
 
-enum { MAX_PLACES = 1 << 14 };
-
 void gr_thread_stacks_deinit(struct gr_thread_stacks *stacks)
 {
 	gr_stack_places_deinit(&stacks->places);
@@ -24,8 +22,12 @@ static bool is_known(const struct gr_thread_stacks *stacks, uint64_t sp)
 struct gr_error *gr_thread_stacks_add(struct gr_thread_stacks *stacks,
 				      uint64_t sp)
 {
-	if (!sp || is_known(stacks, sp) || stacks->places.size == MAX_PLACES)
+	if (!sp || is_known(stacks, sp))
 		return NULL;
+	if (stacks->places.size == GR_MAX_STACK_PLACES) {
+		stacks->is_full = true;
+		return NULL;
+	}
 	// One that was not looked at is behind all that were.
 	return gr_stack_places_append(&stacks->places,
 				      (struct gr_stack_place){ sp, UINT64_MAX,
@@ -39,10 +41,14 @@ struct gr_error *gr_thread_stacks_read(struct gr_thread_stacks *stacks,
 {
 	_cleanup_closedir_ DIR *dir = gr_tasks_open(pid);
 	struct gr_error *err = NULL;
+	size_t nthreads = 0;
 	pid_t tid;
 
-	for (size_t i = 0;
-	     !err && dir && i < MAX_PLACES && (tid = gr_tasks_next(dir)); i++) {
+	for (; !err && dir && (tid = gr_tasks_next(dir)); nthreads++) {
+		if (nthreads == GR_MAX_STACK_PLACES) {
+			stacks->is_full = true;
+			break;
+		}
 		struct gr_task_place place = gr_task_place(pid, tid);
 
 		if (place.is_known)

@@ -8,6 +8,8 @@
 #include "inferior/mappings.h"
 #include "inferior/target.h"
 
+enum { GR_MAX_STACK_PLACES = 1 << 14 };
+
 /** A place in a stack, and the mapping that had it. */
 struct gr_stack_place {
 	uint64_t sp;
@@ -21,11 +23,12 @@ struct gr_thread_stacks {
 	struct gr_stack_places places;
 	/** The same as threads, for gr_image_threads(). */
 	struct gr_stack_threads threads;
+	bool is_full; /**< A place was left out. */
 };
 
 void gr_thread_stacks_deinit(struct gr_thread_stacks *stacks);
 
-/** Note a stack pointer. If very many are known, it is left out. */
+/** Note a stack pointer. If GR_MAX_STACK_PLACES are known, it is left out. */
 struct gr_error *gr_thread_stacks_add(struct gr_thread_stacks *stacks,
 				      uint64_t sp) GR_MUST_CHECK;
 

@@ -278,7 +278,8 @@ struct gr_error *gr_untouched_update(struct gr_untouched *untouched,
 struct gr_error *gr_mapped_update(struct gr_remap_vector *mapped,
 				  const struct gr_residency *now,
 				  const struct gr_touches *touches,
-				  const struct gr_poll *poll)
+				  const struct gr_poll *poll,
+				  uint64_t *left_out_bytes)
 {
 	struct update u = { .poll = poll };
 
@@ -291,7 +292,7 @@ struct gr_error *gr_mapped_update(struct gr_remap_vector *mapped,
 	}
 	for (size_t i = 0; i < u.list.size; i++)
 		u.list.data[i].order = 0;
-	leave_out(&u.list);
+	*left_out_bytes += leave_out(&u.list);
 	gr_remap_vector_deinit(mapped);
 	*mapped = u.list;
 	return NULL;

@@ -41,11 +41,14 @@ struct gr_error *gr_untouched_update(struct gr_untouched *untouched,
  * of no meaning. If this fails, nothing has changed.
  *
  * @param touches Settled.
+ * @param left_out_bytes Grows by what was left out: the smallest ranges, if there
+ *	were too many.
  */
 struct gr_error *gr_mapped_update(struct gr_remap_vector *mapped,
 				  const struct gr_residency *now,
 				  const struct gr_touches *touches,
-				  const struct gr_poll *poll) GR_MUST_CHECK;
+				  const struct gr_poll *poll,
+				  uint64_t *left_out_bytes) GR_MUST_CHECK;
 
 /** Pages with the numbers of their mappings in that list, from 1 on. @p ret was
  * empty, and needs gr_owned_vector_deinit() in any case. */

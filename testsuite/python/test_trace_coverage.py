@@ -63,6 +63,23 @@ def test_rows_beyond_the_most(monkeypatch, has_look):
     assert findings.left_out(outcome, stacks) == 0
 
 
+def test_tables_of_the_scanner_that_are_full():
+    outcome = Watched({}, 0)
+    outcome.plan = types.SimpleNamespace(mode="rss", idle=False)
+    outcome.look = look.Seen(rows.make("GrowthPages", coarse_bytes=4096))
+    outcome.ended = ""
+    outcome.after = rows.make(
+        "GrowthTick", mapped_left_out_bytes=8192, has_left_out_stacks=True
+    )
+    stacks, mappings, groups = findings.partial(outcome)
+    assert stacks.startswith("there are too many threads: ")
+    assert "too many mappings: the holders of the smallest" in mappings
+    assert ", with 8.0 KiB, were" in mappings
+    assert groups.startswith("4.0 KiB of the new pages have neither type")
+    outcome.look = look.Seen(None)
+    assert findings.partial(outcome) == [stacks]
+
+
 EVENTS = (
     # address, stack, flags, bytes
     (0x1000, 7, 0, 4096),
@@ -140,7 +157,7 @@ def test_stacks_that_are_not_finished():
 def test_probes_that_were_off_make_it_partial():
     outcome = Watched({}, 0)
     outcome.ended, outcome.look = "", look.Seen(None)
-    outcome.plan = types.SimpleNamespace(idle=False)
+    outcome.plan = types.SimpleNamespace(mode="rss", idle=False)
     assert findings.partial(outcome) == []
     outcome.gathered.all_off_ms = 12340
     assert findings.partial(outcome) == ["the probes were off for 12.3 s"]

@@ -33,7 +33,8 @@ struct world {
 	enum page_state state[NPAGES];
 	int owner[NPAGES]; /* the stack, or NONE */
 	struct gr_remap_vector mapped;
-	int call[NPAGES]; /* that has mapped the page; 0: none */
+	uint64_t left_out_bytes; /* of `mapped' */
+	int call[NPAGES];	 /* that has mapped the page; 0: none */
 	int ncalls;
 };
 
@@ -204,7 +205,8 @@ static void tick(struct world *w)
 	assert_null(gr_touches_settle(&w->touches, &nobody));
 	assert_null(
 		gr_untouched_update(&w->untouched, &now, &w->touches, &nobody));
-	assert_null(gr_mapped_update(&w->mapped, &now, &w->touches, &nobody));
+	assert_null(gr_mapped_update(&w->mapped, &now, &w->touches, &nobody,
+				     &w->left_out_bytes));
 	tick_plainly(w);
 	check(w, &now);
 	check_numbers(w);
@@ -321,6 +323,43 @@ TEST_F(too_many_ranges)
 		gr_untouched_update(&w->untouched, &now, &w->touches, &nobody));
 	assert_int_equal(w->untouched.list.size, GR_MAX_UNTOUCHED);
 	assert_int_equal(w->untouched.left_out_bytes, 1000 * GR_PAGE_BYTES);
+	gr_residency_deinit(&now);
+}
+
+/* Add mappings [first, end): each has two pages, but the first thousand one. */
+static void add_mappings(struct world *w, uint64_t first, uint64_t end)
+{
+	for (uint64_t i = first; i < end; i++) {
+		struct event event = { BASE + 4 * i * GR_PAGE_BYTES, 3,
+				       GR_TOUCH_MAPPED,
+				       (i < 1000 ? 1 : 2) * GR_PAGE_BYTES };
+
+		assert_null(gr_touches_add(&w->touches, (const uint8_t *)&event,
+					   1, &nobody));
+	}
+	assert_null(gr_touches_settle(&w->touches, &nobody));
+}
+
+/* Calls without end that each map some pages: the smallest have no number. */
+TEST_F(too_many_calls)
+{
+	struct gr_residency now = { 0 };
+	const uint64_t ncalls = GR_MAX_UNTOUCHED + 1000;
+	struct gr_mapping all = { .start = BASE,
+				  .end = BASE + 4 * ncalls * GR_PAGE_BYTES,
+				  .flags = PF_W };
+
+	assert_null(gr_mappings_add(&now.mappings, all));
+	for (uint64_t half = 0; half < 2; half++) {
+		add_mappings(w, half * ncalls / 2, (half + 1) * ncalls / 2);
+		assert_int_equal(w->left_out_bytes, 0);
+		assert_null(gr_mapped_update(&w->mapped, &now, &w->touches,
+					     &nobody, &w->left_out_bytes));
+		gr_touches_clear(&w->touches);
+	}
+	assert_int_equal(w->touches.lost, 0);
+	assert_int_equal(w->mapped.size, GR_MAX_UNTOUCHED);
+	assert_int_equal(w->left_out_bytes, 1000 * GR_PAGE_BYTES);
 	gr_residency_deinit(&now);
 }
 

@@ -89,6 +89,7 @@ def partial(outcome: Outcome, left_out_bytes: int = 0) -> list[str]:
             f"the probes were off for {early_s:.1f} s before the first "
             "interval began"
         )
+    reasons += _full_tables(outcome)
     if left_out_bytes:
         reasons.append(
             f"{human_bytes(left_out_bytes)} of the new pages are in the "
@@ -110,6 +111,31 @@ def partial(outcome: Outcome, left_out_bytes: int = 0) -> list[str]:
         reasons.append(f"no look at the end: {outcome.look.problem}")
     if outcome.plan.idle and outcome.idle is None:
         reasons.append("it is not known which memory was not accessed")
+    return reasons
+
+
+def _full_tables(outcome: Outcome) -> list[str]:
+    """Tables of the scanner in which there was no room for all."""
+    after, found = outcome.after, outcome.look.found
+    reasons = []
+    if after.has_left_out_stacks:
+        reasons.append(
+            "there are too many threads: some of their stacks count as other "
+            "memory"
+        )
+    if outcome.plan.mode != "rss" or found is None:
+        return reasons
+    if after.mapped_left_out_bytes:
+        reasons.append(
+            "there are too many mappings: the holders of the smallest ones, "
+            f"with {human_bytes(after.mapped_left_out_bytes)}, were not "
+            "looked for"
+        )
+    if found.coarse_bytes:
+        reasons.append(
+            f"{human_bytes(found.coarse_bytes)} of the new pages have neither "
+            "type nor holder, as there are too many rows"
+        )
     return reasons
 
 
