@@ -7,10 +7,11 @@ import pytest
 
 from goref.render.idle import IdleMapping, IdleMemory, LeftOut
 from goref.render.kernel_memory import KernelKind, KernelMemory
-from goref.render.trace import Losses, OutsideGrowth
+from goref.render.trace import ClassGrowth, Losses, OutsideGrowth
 from goref.render.traced_stack import TracedFrame, TracedStack
 from goref.report.traced.area import area, bands, chart, times
 from goref.report.traced.page import page
+from goref.trace import merged
 from test_render_trace import FRAMES, MIB, interval, report
 from test_report import HOSTILE, Seen
 from test_trace_idle import memory
@@ -236,3 +237,41 @@ def test_long_names_are_short():
     assert sum("a" * 300 in name for name in shown) == 1
     titles = re.findall(r'<code title="([^"]*)"', made)
     assert len(titles) == 6 and all("a" * 300 in name for name in titles)
+
+
+def test_intervals_of_a_long_trace():
+    """There are never more than the most; merged ones add up, and say their
+    span."""
+    count = 3 * merged.MOST
+    found, growth = [], 0
+    for number in range(1, count + 1):
+        found.append(interval(number, number % 7, -1, dropped=1))
+        found = merged.shortened(found)
+        growth += number % 7 - 1
+        assert len(found) <= merged.MOST
+    assert found[0].begin_s == 0 and found[-1].end_s == count
+    assert all(a.end_s == b.begin_s for a, b in zip(found, found[1:]))
+    assert found[0].end_s > found[-1].end_s - found[-1].begin_s == 1
+    assert sum(row.growth_bytes for row in found) == growth
+    by_class = [sum(row.classes[i].growth_bytes for row in found) for i in (0, 1)]
+    assert by_class == [growth + count, -count]
+    assert sum(row.dropped for row in found) == count
+    assert sum(row.events for row in found) == 7 * count
+    assert {row.overhead_percent for row in found} == {0.5}
+    assert bands(found)[1].above[0] == count
+
+
+def test_merged_intervals_of_other_classes_and_costs():
+    one, other = interval(1, 5, 1), interval(2, 3)
+    other = other._replace(overhead_percent=1.5, unattributed_bytes=None)
+    other = other._replace(classes=[ClassGrowth("new", "n", 3)], end_s=4.0)
+    rows = [one, other] * merged.MOST
+    found = merged.shortened(rows)[0]
+    assert (found.begin_s, found.end_s) == (0.0, 4.0)
+    assert {c.name: c.growth_bytes for c in found.classes} == {
+        "go_heap": 5, "c_heap": 1, "new": 3}  # fmt: skip
+    assert found.overhead_percent == (0.5 * 1 + 1.5 * 3) / 4
+    assert found.unattributed_bytes is None
+    one = one._replace(overhead_percent=None)
+    assert merged.shortened([one] * len(rows))[0].overhead_percent is None
+    assert merged.shortened(rows[:9]) == rows[:9]

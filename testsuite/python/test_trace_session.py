@@ -4,6 +4,7 @@
 import os
 import signal
 import subprocess
+import types
 
 import pytest
 import rows
@@ -233,3 +234,22 @@ def test_a_process_that_ends_at_once(from_empty):
     assert found.tick.rss_bytes == 4096 and found.tick.classes == (1,)
     assert found.growth_bytes == (4096 if from_empty else 0)
     assert it.ended == "the process has ended"
+
+
+def test_a_long_trace_keeps_two_intervals(terminal, monkeypatch):
+    """The first and the last one, and what went in all."""
+    every = [
+        watch.Interval(n, n - 1.0, n, None, rows.make("GrowthTick", gone_bytes=n),
+                       0, {}, 0.0)
+        for n in range(1, 10)
+    ]  # fmt: skip
+    it, shown = made(os.getpid()), []
+    watched = types.SimpleNamespace(
+        ended="", finish=lambda: None, intervals=lambda *_: iter(every)
+    )
+    monkeypatch.setattr(session.watch, "Watch", lambda *_, **__: watched)
+    it.show, it.announce = shown.append, lambda *_: None
+    helper = types.SimpleNamespace(start=lambda poll: None)
+    found, why = it._watched(helper, Free())
+    assert (shown, found, why) == (every, [every[0], every[-1]], "")
+    assert it.gone_bytes == sum(range(10))

@@ -17,7 +17,15 @@ from ..render.trace import (
     interval_document,
     interval_line,
 )
-from ..trace import findings, forecast, outside, plan as plans, watch, written
+from ..trace import (
+    findings,
+    forecast,
+    merged,
+    outside,
+    plan as plans,
+    watch,
+    written,
+)
 from ..trace.session import Outcome, Session
 from .base import answer, check_writable, has_color
 
@@ -147,6 +155,7 @@ class _Asked:
                 answer(INTERVAL_HEAD + "\n")
             answer(interval_line(row) + "\n")
         self.intervals.append(row)
+        self.intervals = merged.shortened(self.intervals)
 
     def report(self, outcome: Outcome) -> TraceReport:
         """The end of the trace."""
@@ -174,7 +183,7 @@ class _Asked:
             new_bytes=outcome.after.tracked_bytes,
             stacks_left_out_bytes=left_out,
             gone_before_look_bytes=findings.gone_before_look(outcome),
-            gone_bytes=sum(it.tick.gone_bytes for it in outcome.intervals),
+            gone_bytes=outcome.gone_bytes,
             unattributed_bytes=sum(
                 row.bytes for row in stacks if not row.frames
             )

@@ -52,16 +52,18 @@ class Outcome(NamedTuple):
     """All that a trace has found.
 
     plan: as it was carried out: the mode may be another one. exe: the path of
-    the executable, or "". ended: why it ended before its time, or "". outside:
-    the memory beside the resident pages, before and after. look: what the look
-    at the end has found. idle: what was not accessed meanwhile; None: not
-    asked for, or the process has ended."""
+    the executable, or "". intervals: the first one, and the last one if that is
+    another one. gone_bytes: pages that went in all of them. ended: why it ended
+    before its time, or "". outside: the memory beside the resident pages,
+    before and after. look: what the look at the end has found. idle: what was
+    not accessed meanwhile; None: not asked for, or the process has ended."""
 
     plan: plans.Plan
     pid: int
     exe: str
     begin_time: float
     intervals: Sequence[Interval]
+    gone_bytes: int
     gathered: Gathered
     growth: Growth
     facts: TraceFacts
@@ -123,6 +125,7 @@ class Session:
         self.notes: list[str] = []
         self.is_watched = False  # the trace has begun
         self.program: Program | None = None  # that was read
+        self.gone_bytes = 0
 
     def run(self) -> Outcome:
         """Trace. If a command of ours is left, its number is said."""
@@ -208,6 +211,7 @@ class Session:
             self.exe,
             begin,
             intervals,
+            self.gone_bytes,
             self.gathered,
             self.growth,
             self.facts,
@@ -280,7 +284,8 @@ class Session:
     def _watched(
         self, helper: Helper, owned: Owned
     ) -> tuple[list[Interval], str]:
-        """All intervals, and why they ended before their time."""
+        """The first and the last interval, and why they ended before their
+        time."""
         started = helper.start(owned.check)
         # From now on, the helper sees it.
         if self.program and self.program.has_gone():
@@ -299,11 +304,12 @@ class Session:
             forgets=self.command is None and self.plan.mode == "rss",
             begun=self._begun,
         )
-        found = []
+        found: list[Interval] = []
         for interval in it.intervals(self.plan.end_s, self.plan.seconds):
             self.progress.clear()
             self.show(interval)
-            found.append(interval)
+            found[1:] = [interval]  # a long trace has very many
+            self.gone_bytes += interval.tick.gone_bytes
             if self.command and self.command.status() is not None:
                 it.ended = it.ended or f"process {self.pid} has ended"
         # The look at the end would access what it reads.
