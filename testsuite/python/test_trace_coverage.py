@@ -163,7 +163,7 @@ def test_probes_that_were_off_make_it_partial():
     assert findings.partial(outcome) == ["the probes were off for 12.3 s"]
     outcome.gathered.early_off_ms = 1537
     assert findings.partial(outcome)[1:] == [
-        "the probes were off for 1.5 s before the first interval began"
+        "the probes were off for 1.54 s before the first interval began"
     ]
 
 

@@ -98,6 +98,8 @@ def test_time_before_the_first_interval(from_empty, forgets, events, off_s):
     assert found.events == mine.all_events == events
     assert found.lost == mine.all_lost == {"ring_full": events // 10}
     assert mine.early_off_ms / 1e3 == off_s
+    it.finish()
+    assert (mine.all_off_ms, mine.all_bpf_ns) == (2000, 10**9)
 
 
 class Hung:

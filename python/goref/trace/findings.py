@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..live import duration
 from ..render.kernel_memory import KernelKind, KernelMemory
 from ..render.trace import ClassGrowth, TracedInterval
 from ..render.trace_coverage import Coverage, Losses
@@ -86,7 +87,7 @@ def partial(outcome: Outcome, left_out_bytes: int = 0) -> list[str]:
     early_s = outcome.gathered.early_off_ms / 1e3
     if early_s:
         reasons.append(
-            f"the probes were off for {early_s:.1f} s before the first "
+            f"the probes were off for {duration(early_s)} before the first "
             "interval began"
         )
     reasons += _full_tables(outcome)

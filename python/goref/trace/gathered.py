@@ -210,6 +210,12 @@ class Gathered:
         self.all_bpf_ns = self.all_helper_ns = self.all_off_ms = 0
         self.kernel.other_events = self.kernel.other_ns = 0
 
+    def forget_rest(self) -> None:
+        """The time since the last take_cost() belongs to no interval."""
+        self.all_bpf_ns -= self._bpf_ns
+        self.all_helper_ns -= self._helper_ns
+        self.all_off_ms -= self._off_ms
+
     def tick(self) -> GrowthTick:
         """Read the pages, and join them with the events so far."""
         assert self._scan and self._growth

@@ -197,8 +197,10 @@ class Watch:
         return is_second
 
     def finish(self) -> None:
-        """Remove the probes, and take what they have seen last."""
+        """Remove the probes, and take what they have seen last. What they cost
+        after the last interval, as it was read, is no part of the trace."""
         self._flush("end")
+        self.gathered.forget_rest()
 
     def _poll(self, seconds: float) -> None:
         if self.owned.has_come():
