@@ -44,15 +44,19 @@ static void growth_dealloc(PyObject *obj)
 
 // ----------------------------------------------------------------- methods
 
-PyObject *gr_py_growth_tick(PyObject *obj, PyObject *unused)
+PyObject *gr_py_growth_tick(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
 	struct gr_py_growth *self = cast(obj);
 	struct gr_growth_tick tick;
+	int has_gaps = 0;
 
-	(void)unused;
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:tick",
+					 gr_py_growth_tick_names, &has_gaps))
+		return NULL;
 	if (!gr_py_scan_enter_prepared(self->scan))
 		return NULL;
-	struct gr_error *err = gr_growth_take_tick(self->growth, &tick);
+	struct gr_error *err =
+		gr_growth_take_tick(self->growth, has_gaps, &tick);
 	gr_py_scan_leave(self->scan);
 	return err ? gr_py_raise(err) :
 		     gr_py_row_new(&gr_py_growth_tick_row, &tick);

@@ -2448,9 +2448,11 @@ class Growth:
     def __new__(cls, scan: Scan, from_empty: bool = False) -> Growth:
         """from_empty: the program has just begun, so the pages of the first
         tick are new, too."""
-    def tick(self) -> GrowthTick:
+    def tick(self, has_gaps: bool = False) -> GrowthTick:
         """Read the process without stopping it. Pages of the first tick are
-        old; those that come later have the stacks of the events."""
+        old; those that come later have the stacks of the events. has_gaps:
+        events since the last tick may be missing, so only a page with an event
+        of its own has a stack."""
     def add_events(self, data: bytes) -> None:
         """Add what was seen since the last tick, 24 bytes for each event,
         little endian: address of a page (u64), id of a stack (u32), flags

@@ -224,7 +224,7 @@ static void keep(struct gr_class_sums *sums, struct gr_growth_stack_vector *ret)
 	sums->stacks = (struct gr_growth_stack_vector){ 0 };
 }
 
-struct gr_error *gr_growth_take_tick(struct gr_growth *growth,
+struct gr_error *gr_growth_take_tick(struct gr_growth *growth, bool has_gaps,
 				     struct gr_growth_tick *ret)
 {
 	_cleanup_(sums_deinit) struct sums sums = { 0 };
@@ -234,6 +234,7 @@ struct gr_error *gr_growth_take_tick(struct gr_growth *growth,
 	struct gr_error *err =
 		gr_scan_enter_running(growth->scan, &guard, &stop);
 
+	growth->touches.has_gaps |= has_gaps;
 	sums.resident.owned = &growth->owners.owned;
 	sums.resident.mappings = &sums.mappings;
 	sums.untouched.owned = &sums.untouched_pages;

@@ -61,9 +61,13 @@ struct gr_error *gr_growth_add_events(struct gr_growth *growth,
 struct gr_error *gr_growth_add_stack_pointer(struct gr_growth *growth,
 					     uint64_t addr) GR_MUST_CHECK;
 
-/** Read the process, and take the events since the last tick. After an error,
- * the events are those of the next tick. */
-struct gr_error *gr_growth_take_tick(struct gr_growth *growth,
+/**
+ * Read the process, and take the events since the last tick. After an error, the
+ * events are those of the next tick.
+ *
+ * @param has_gaps Events since the last tick may be missing.
+ */
+struct gr_error *gr_growth_take_tick(struct gr_growth *growth, bool has_gaps,
 				     struct gr_growth_tick *ret) GR_MUST_CHECK;
 
 /** The pages of the last tick by stack and class, the most first. They belong to

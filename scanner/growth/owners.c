@@ -204,8 +204,9 @@ static struct gr_error *give_gap(struct update *u, size_t size, uint64_t start,
 	const uint64_t mask = (size ? HUGE_BYTES : AROUND_BYTES) - 1;
 	struct gr_error *err = NULL;
 
-	if (u->cause == LATE)
-		return give_up(u, start, end); // only its own fault tells
+	// Only its own fault tells, if another one may have been missed.
+	if (u->cause == LATE || u->touches->has_gaps)
+		return give_up(u, start, end);
 	if (size == NSIZES)
 		return give_by_mapping(u, start, end);
 	uint64_t first = (start | mask) + 1, last = end & ~mask;
@@ -258,10 +259,12 @@ static struct gr_error *resolve(struct update *u, uint64_t start, uint64_t end,
 
 // --------------------------------------------------------------------- pages
 
-/* Keep the owners of pages that were resident, and are. */
+/* Keep the owners of pages that were resident, and are. Those that were given
+ * back have been touched again, if that may have been missed. */
 static struct gr_error *keep(struct update *u, uint64_t start, uint64_t end)
 {
 	const struct gr_owned_vector *list = &u->owners->owned;
+	bool is_doubtful = u->cause == REPLACED && u->touches->has_gaps;
 	struct gr_error *err = NULL;
 
 	// Bounded by the old owners, which are passed in order.
@@ -274,8 +277,11 @@ static struct gr_error *keep(struct update *u, uint64_t start, uint64_t end)
 		uint64_t from = owned->start > start ? owned->start : start;
 		uint64_t to = owned->end < end ? owned->end : end;
 
-		err = owned->stack ? append(u, from, to, owned->stack) :
-				     resolve(u, from, to, LATE, 0);
+		if (is_doubtful)
+			err = append(u, from, to, 0);
+		else
+			err = owned->stack ? append(u, from, to, owned->stack) :
+					     resolve(u, from, to, LATE, 0);
 	}
 	return err;
 }

@@ -5,7 +5,8 @@
  * Pages that are resident now, and were not at the last tick, are joined with
  * the faults in between. A fault may map other pages along with its own: those
  * around it of a file (fault_around_bytes), or all of a large page. Memory that
- * was populated as it was mapped has no fault.
+ * was populated as it was mapped has no fault. That is how a page without a fault
+ * gets a stack, if no event was missed.
  */
 #ifndef GR_GROWTH_OWNERS_H
 #define GR_GROWTH_OWNERS_H

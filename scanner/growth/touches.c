@@ -12,12 +12,19 @@ void gr_touches_deinit(struct gr_touches *touches)
 	gr_remap_vector_deinit(&touches->given_back);
 }
 
+static void lose(struct gr_touches *touches)
+{
+	touches->lost++;
+	touches->has_gaps = true;
+}
+
 void gr_touches_clear(struct gr_touches *touches)
 {
 	touches->faults.size = touches->sorted = 0;
 	touches->mapped.size = touches->given_back.size = 0;
 	touches->flat[0] = touches->flat[1] = 0;
 	touches->order = 0;
+	touches->has_gaps = false;
 }
 
 size_t gr_touches_from(const struct gr_touches *touches, uint64_t addr)
@@ -70,7 +77,7 @@ static struct gr_error *add_fault(struct gr_touches *touches,
 	if (err)
 		return err;
 	if (list->size == GR_MAX_FAULTS) {
-		touches->lost++;
+		lose(touches);
 		return NULL;
 	}
 	return gr_fault_vector_append(list, fault) ? NULL : &gr_enomem;
@@ -207,7 +214,7 @@ static struct gr_error *add_remap(struct gr_touches *touches, size_t which,
 	if (err)
 		return err;
 	if (list->size >= GR_MAX_MAPPINGS) {
-		touches->lost++;
+		lose(touches);
 		return NULL;
 	}
 	return gr_remap_vector_append(list, remap) ? NULL : &gr_enomem;
@@ -231,7 +238,7 @@ static struct gr_error *add_event(struct gr_touches *touches,
 	struct gr_fault fault = { start, stack, touches->order };
 
 	if (touches->order == UINT32_MAX) {
-		touches->lost++;
+		lose(touches);
 		return NULL;
 	}
 	touches->order++;

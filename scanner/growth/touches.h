@@ -43,7 +43,10 @@ struct gr_touches {
 	struct gr_remap_vector mapped, given_back;
 	uint32_t order; /**< The number of the next event. */
 	uint64_t lost;	/**< Events for which there was no room. */
-	size_t sorted;	/**< Faults that are sorted, each page once. */
+	/** Events since the last tick may be missing: that a page has none proves
+	 * nothing. */
+	bool has_gaps;
+	size_t sorted; /**< Faults that are sorted, each page once. */
 	/** How many of mapped and of given_back are disjoint already. */
 	size_t flat[2];
 };
@@ -53,7 +56,7 @@ void gr_touches_deinit(struct gr_touches *touches);
 /**
  * Add @p count events of GR_TOUCH_EVENT_BYTES each: {u64 page address, u32
  * stack, u32 flags, u64 bytes}. If there are too many, the latest of each page
- * stays, also of mappings; what still has no room is counted.
+ * stays, also of mappings; what still has no room is counted, and is a gap.
  */
 struct gr_error *gr_touches_add(struct gr_touches *touches, const uint8_t *data,
 				size_t count,

@@ -174,3 +174,27 @@ def test_an_interval_in_which_the_probes_were_off():
     ticks = rows.make("GrowthTick"), rows.make("GrowthTick")
     assert it._interval(1, (0.0, 1.0), ticks).off_s == 0.25
     assert it._interval(2, (1.0, 2.0), ticks).off_s == 0.0
+
+
+class Ticking(Program):
+    """Says of each tick whether events may be missing."""
+
+    def tick(self, has_gaps):
+        return has_gaps
+
+
+def test_a_tick_knows_that_events_are_missing():
+    """Until it has been told once; an event without a stack has its page."""
+    gathered, program = Gathered(), Ticking()
+    gathered.open(program, program)
+
+    def tick(*lines):
+        for name, _, rest in (line.partition(" ") for line in lines):
+            gathered.take(Message(name, rest))
+        return gathered.tick()
+
+    assert not tick("lost no_stack 5", "lost table_full 6", "cost 9 9 9")
+    for line in ("lost over_budget 1", "lost ring_full 1", "lost missed 1"):
+        assert tick(line, "lost no_stack 1")
+        assert not tick()
+    assert tick("off 0") and not tick()

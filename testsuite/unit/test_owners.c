@@ -35,7 +35,7 @@ struct world {
 	int owner[NPAGES];
 	struct event events[MAX_EVENTS];
 	size_t nevents;
-	bool has_begun;
+	bool has_begun, has_gaps;
 };
 
 static const struct gr_poll nobody = { 0 };
@@ -77,6 +77,15 @@ static void set(struct world *w, int first, int count, bool is_resident)
 {
 	for (int i = first; i < first + count; i++)
 		w->now[i] = is_resident;
+}
+
+/* All pages from @p first on are of a file. */
+static void make_file(struct world *w, int first)
+{
+	for (int i = first; i < NPAGES; i++) {
+		w->is_file[i] = true;
+		w->mapping[i] = 1;
+	}
 }
 
 /* The residency of now. */
@@ -186,6 +195,8 @@ static int find(const struct world *w, int page, int after)
 
 	if (own > after)
 		return (int)stack_of(&w->events[own]);
+	if (w->has_gaps)
+		return OLD;
 	stack = in_window(w, page, AROUND, after);
 	if (!stack)
 		stack = in_window(w, page, HUGE, after);
@@ -215,6 +226,8 @@ static void tick_plainly(struct world *w, struct gr_flow *flow)
 			w->owner[i] = found == OLD ? 0 : found;
 			flow->new_bytes += 4096;
 			flow->unattributed_bytes += w->owner[i] ? 0 : 4096;
+		} else if (back >= 0 && w->has_gaps && w->owner[i] != OLD) {
+			w->owner[i] = 0; // it was touched again, unseen
 		} else if (w->owner[i] == 0 && last_fault(w, i) >= 0) {
 			w->owner[i] = found; // the event has come late
 		}
@@ -248,6 +261,7 @@ static struct gr_flow tick(struct world *w)
 	assert_null(gr_touches_add(&w->touches, (const uint8_t *)w->events,
 				   w->nevents, &nobody));
 	assert_null(gr_touches_settle(&w->touches, &nobody));
+	w->touches.has_gaps = w->has_gaps;
 	assert_null(gr_owners_update(&w->owners, &now, &w->touches, &nobody,
 				     &flow));
 	if (w->has_begun)
@@ -260,6 +274,7 @@ static struct gr_flow tick(struct world *w)
 	memcpy(w->before, w->now, sizeof(w->before));
 	w->nevents = 0;
 	gr_touches_clear(&w->touches);
+	assert_false(w->touches.has_gaps);
 	gr_residency_deinit(&now);
 	return flow;
 }
@@ -349,6 +364,37 @@ TEST_F(pages_that_were_replaced)
 	assert_int_equal(w->owner[12], 5);
 }
 
+/* A fault of another stack may have been missed. */
+TEST_F(events_that_are_missing)
+{
+	make_file(w, 3 * HUGE);
+	tick(w);
+	w->has_gaps = true;
+	set(w, HUGE, HUGE, true);
+	happen(w, HUGE + 77, 0, 5, 0);
+	set(w, 16, 16, true);
+	happen(w, 10, GR_TOUCH_MAPPED, 6, 100);
+	set(w, 3 * HUGE, 16, true);
+	happen(w, 3 * HUGE + 2, 0, 7, 0);
+	struct gr_flow flow = tick(w);
+
+	assert_int_equal(w->owner[HUGE + 77], 5);
+	assert_int_equal(w->owner[HUGE + 78], 0);
+	assert_int_equal(w->owner[16], 0);
+	assert_int_equal(w->owner[3 * HUGE + 2], 7);
+	assert_int_equal(w->owner[3 * HUGE + 3], 0);
+	assert_int_equal(flow.unattributed_bytes, flow.new_bytes - 2 * 4096);
+	happen(w, HUGE + 77, GR_TOUCH_GIVEN_BACK, 0, 1);
+	flow = tick(w); // nobody knows who has touched it again
+	assert_int_equal(w->owner[HUGE + 77], 0);
+	assert_int_equal(flow.new_bytes, 0);
+	w->has_gaps = false;
+	set(w, 0, 16, true);
+	happen(w, 0, GR_TOUCH_MAPPED, 6, 16);
+	tick(w);
+	assert_int_equal(w->owner[0], 6);
+}
+
 TEST_F(events_that_come_late)
 {
 	tick(w);
@@ -423,6 +469,7 @@ TEST(random_ticks)
 		make_mappings(w);
 		for (int i = 0; i < NTICKS; i++) {
 			change_at_random(w);
+			w->has_gaps = rand() % 4 == 0;
 			tick(w);
 		}
 		stop(w);
@@ -447,6 +494,7 @@ TEST(too_many_faults_are_counted)
 	}
 	assert_int_equal(touches.lost, 3 << 16);
 	assert_int_equal(touches.faults.size, GR_MAX_FAULTS);
+	assert_true(touches.has_gaps);
 	// Pages that fault again and again take no more room.
 	gr_touches_clear(&touches);
 	for (int i = 0; i < total; i += 1 << 16) {

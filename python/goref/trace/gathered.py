@@ -24,6 +24,8 @@ _SAMPLE_WORDS, _SAMPLE_STACK_WORD = 14, 12
 _GIVEN_BACK, _BRIEF, _FILLING = 4, 8, 32  # flags of the helper
 _IS_BRIEF = bytes(1 if flags & _BRIEF else 0 for flags in range(256))
 _IS_FILLING = bytes(1 if flags & _FILLING else 0 for flags in range(256))
+# Losses after which the page of the event is known.
+_WITH_PAGE = ("no_stack", "table_full")
 _MOST_EARLY = 1 << 12  # messages with records, before the program is open
 
 
@@ -101,6 +103,7 @@ class Gathered:
         self._events = self._bpf_ns = self._helper_ns = self._off_ms = 0
         self._lost: Counter[str] = Counter()
         self.all_lost: Counter[str] = Counter()
+        self._has_gaps = False  # since the last tick
         self.all_bpf_ns = self.all_helper_ns = self.all_off_ms = 0
         self.early_off_ms = 0  # before the first interval
 
@@ -131,6 +134,7 @@ class Gathered:
         elif name == "cost":
             self._take_cost(rest)
         elif name == "off":
+            self._has_gaps = True
             self._off_ms += int(rest)
             self.all_off_ms += int(rest)
         elif name == "gone":
@@ -139,6 +143,7 @@ class Gathered:
             self.kernel.take(name, rest, message.records)
 
     def _lose(self, reason: str, count: int) -> None:
+        self._has_gaps |= reason not in _WITH_PAGE
         self._lost[reason] += count
         self.all_lost[reason] += count
 
@@ -220,4 +225,6 @@ class Gathered:
         """Read the pages, and join them with the events so far."""
         assert self._scan and self._growth
         self.stacks.name_new(self._scan.name_frames)
-        return self._growth.tick()
+        tick = self._growth.tick(self._has_gaps)
+        self._has_gaps = False
+        return tick
