@@ -127,8 +127,8 @@ PyObject *gr_py_scan_growth_pages(PyObject *obj, PyObject *args,
 					 gr_py_scan_growth_pages_names, &data,
 					 &max))
 		return NULL;
-	size_t n = (size_t)data.len / sizeof(struct gr_owned_pages);
-	_cleanup_free_ struct gr_owned_pages *list =
+	size_t n = (size_t)data.len / sizeof(struct gr_mapped_pages);
+	_cleanup_free_ struct gr_mapped_pages *list =
 		calloc(n + 1, sizeof(*list));
 	if (!list) {
 		PyErr_NoMemory();

@@ -130,7 +130,7 @@ PyObject *gr_py_growth_mappings(PyObject *obj, PyObject *unused)
 
 PyObject *gr_py_growth_pages(PyObject *obj, PyObject *unused)
 {
-	_cleanup_(gr_owned_vector_deinit) struct gr_owned_vector list = { 0 };
+	_cleanup_(gr_mapped_vector_deinit) struct gr_mapped_vector list = { 0 };
 	struct gr_error *err = gr_growth_pages(cast(obj)->growth, &list);
 
 	(void)unused;

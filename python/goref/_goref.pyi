@@ -2470,8 +2470,9 @@ class Growth:
     def mappings(self) -> tuple[GrowthMapping, ...]:
         """The mappings that had resident pages at the last tick, by address."""
     def pages(self) -> bytes:
-        """The pages of stacks() by address, 24 bytes for each range: start, end (u64), id
-        of the stack, number of the call that has mapped it or 0 (u32)."""
+        """The pages of stacks() by address, 40 bytes for each range: start and
+        end, start and end of what the call has mapped that it lies in, or 0
+        (u64), id of the stack, 0 (u32)."""
 
 @final
 class Scan:

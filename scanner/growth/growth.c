@@ -4,7 +4,6 @@
 #include "base/cleanup.h"
 #include "goruntime/memory/c_blocks.h"
 #include "growth/thread_stacks.h"
-#include "growth/untouched.h"
 #include "scan/costs.h"
 #include "scan/enter.h"
 #include "scan/running.h"
@@ -274,7 +273,7 @@ gr_growth_mappings(const struct gr_growth *growth)
 }
 
 struct gr_error *gr_growth_pages(const struct gr_growth *growth,
-				 struct gr_owned_vector *ret)
+				 struct gr_mapped_vector *ret)
 {
-	return gr_mapped_number(&growth->mapped, &growth->owners.owned, ret);
+	return gr_mapped_extents(&growth->mapped, &growth->owners.owned, ret);
 }

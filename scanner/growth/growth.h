@@ -8,6 +8,7 @@
 #define GR_GROWTH_H
 
 #include "growth/class_sums.h"
+#include "growth/untouched.h"
 
 struct gr_growth;
 struct gr_scan;
@@ -86,8 +87,8 @@ const struct gr_mapping_class_vector *
 gr_growth_mappings(const struct gr_growth *growth);
 
 /** The pages of gr_growth_stacks() by address. @p ret was empty, and needs
- * gr_owned_vector_deinit() in any case. */
+ * gr_mapped_vector_deinit() in any case. */
 struct gr_error *gr_growth_pages(const struct gr_growth *growth,
-				 struct gr_owned_vector *ret) GR_MUST_CHECK;
+				 struct gr_mapped_vector *ret) GR_MUST_CHECK;
 
 #endif /* GR_GROWTH_H */

@@ -38,7 +38,7 @@ struct facts {
 /** The groups, as they grow. */
 struct looker {
 	struct gr_answers *answers;
-	const struct gr_owned_pages *pages;
+	const struct gr_mapped_pages *pages;
 	size_t npages, next;
 	struct gr_c_pages c_pages;
 	struct gr_page_holders holders;
@@ -345,7 +345,7 @@ static void add(void *ctx, enum gr_rss_class class, uint64_t start,
 		l->next++;
 	for (size_t i = l->next;
 	     !l->err && i < l->npages && l->pages[i].start < end; i++) {
-		const struct gr_owned_pages *page = &l->pages[i];
+		const struct gr_mapped_pages *page = &l->pages[i];
 		uint64_t from = page->start > start ? page->start : start;
 		uint64_t to = page->end < end ? page->end : end;
 
@@ -446,16 +446,31 @@ static int by_bytes(const void *a, const void *b)
 	return order ? order : compare_texts(x->holder, y->holder);
 }
 
-static struct gr_error *check_pages(const struct gr_owned_pages *pages,
+/* Do the pages lie in their mapping, and is it the last one or behind it? */
+static bool is_in_order(const struct gr_mapped_pages *pages, uint64_t last_end)
+{
+	if (!pages->map_end)
+		return true;
+	return pages->map_start <= pages->start &&
+	       pages->end <= pages->map_end &&
+	       (pages->map_end == last_end || pages->map_start >= last_end);
+}
+
+static struct gr_error *check_pages(const struct gr_mapped_pages *pages,
 				    size_t npages)
 {
-	uint64_t end = 0;
+	uint64_t end = 0, map_end = 0;
 
 	for (size_t i = 0; i < npages; i++) {
 		if (pages[i].start < end || pages[i].end <= pages[i].start)
 			return gr_error_format(GR_ERROR_ARGUMENT,
 					       "pages are not sorted");
 		end = pages[i].end;
+		if (!is_in_order(&pages[i], map_end))
+			return gr_error_format(GR_ERROR_ARGUMENT,
+					       "mappings are not sorted");
+		if (pages[i].map_end)
+			map_end = pages[i].map_end;
 	}
 	return NULL;
 }
@@ -500,7 +515,7 @@ static struct gr_error *answer(struct looker *l, size_t max_groups,
 }
 
 struct gr_error *gr_scan_growth_pages(struct gr_scan *scan,
-				      const struct gr_owned_pages *pages,
+				      const struct gr_mapped_pages *pages,
 				      size_t npages, size_t max_groups,
 				      struct gr_growth_pages **ret)
 {

@@ -6,7 +6,7 @@
 #ifndef GR_GROWTH_PAGES_H
 #define GR_GROWTH_PAGES_H
 
-#include "growth/owners.h"
+#include "growth/untouched.h"
 #include "inferior/gaps.h"
 
 struct gr_scan;
@@ -54,7 +54,7 @@ struct gr_growth_pages {
  * @param pages By address, without overlaps; else GR_ERROR_ARGUMENT.
  */
 struct gr_error *
-gr_scan_growth_pages(struct gr_scan *scan, const struct gr_owned_pages *pages,
+gr_scan_growth_pages(struct gr_scan *scan, const struct gr_mapped_pages *pages,
 		     size_t npages, size_t max_groups,
 		     struct gr_growth_pages **ret) GR_MUST_CHECK;
 void gr_growth_pages_destroy(struct gr_growth_pages *pages);

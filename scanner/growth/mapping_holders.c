@@ -30,21 +30,20 @@ uint32_t gr_mapping_holder_at(const struct gr_held_mappings *list,
 	return m ? m->holder : UINT32_MAX;
 }
 
-static struct gr_error *take_mappings(const struct gr_owned_pages *pages,
+static struct gr_error *take_mappings(const struct gr_mapped_pages *pages,
 				      size_t npages,
 				      struct gr_held_mappings *ret)
 {
-	uint32_t number = 0; // of the one before
+	uint64_t end = 0; // of the one before
 
 	for (size_t i = 0; i < npages; i++) {
-		struct gr_held_mapping m = { pages[i].start, pages[i].end,
-					     UINT32_MAX, NOT_HELD };
+		struct gr_held_mapping m = { pages[i].map_start,
+					     pages[i].map_end, UINT32_MAX,
+					     NOT_HELD };
 
-		if (pages[i].mapping && pages[i].mapping == number)
-			ret->data[ret->size - 1].end = pages[i].end;
-		else if (pages[i].mapping && !gr_held_mappings_append(ret, m))
+		if (m.end > end && !gr_held_mappings_append(ret, m))
 			return &gr_enomem;
-		number = pages[i].mapping;
+		end = m.end ? m.end : end;
 	}
 	return NULL;
 }
@@ -95,10 +94,17 @@ static struct gr_error *take_word(struct finder *f, uint64_t addr,
 {
 	struct gr_held_mapping *m = find(f->list, word);
 
+	uint32_t holder;
+
 	if (!m || m->rank <= BY_C)
 		return NULL;
+	struct gr_error *err =
+		gr_page_holder_of_word(f->holders, addr, &holder);
+	if (err || holder == UINT32_MAX)
+		return err;
+	m->holder = holder;
 	m->rank = BY_C;
-	return gr_page_holder_of_word(f->holders, addr, &m->holder);
+	return NULL;
 }
 
 static struct gr_error *take_data(struct finder *f, uint64_t start,
@@ -127,7 +133,7 @@ static struct gr_error *take_data(struct finder *f, uint64_t start,
 }
 
 struct gr_error *gr_mapping_holders_find(struct gr_page_holders *holders,
-					 const struct gr_owned_pages *pages,
+					 const struct gr_mapped_pages *pages,
 					 size_t npages,
 					 struct gr_held_mappings *ret)
 {

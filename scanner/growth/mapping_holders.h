@@ -9,10 +9,10 @@
 #ifndef GR_MAPPING_HOLDERS_H
 #define GR_MAPPING_HOLDERS_H
 
-#include "growth/owners.h"
 #include "growth/page_holders.h"
+#include "growth/untouched.h"
 
-/** The pages of one call, and those between them: [start, end). */
+/** The memory that one call has mapped, touched or not: [start, end). */
 struct gr_held_mapping {
 	uint64_t start, end;
 	uint32_t holder; /**< An index of names; UINT32_MAX: not known. */
@@ -24,7 +24,7 @@ GR_VECTOR(gr_held_mappings, struct gr_held_mapping);
  * empty, and needs gr_held_mappings_deinit() in any case. */
 struct gr_error *
 gr_mapping_holders_find(struct gr_page_holders *holders,
-			const struct gr_owned_pages *pages, size_t npages,
+			const struct gr_mapped_pages *pages, size_t npages,
 			struct gr_held_mappings *ret) GR_MUST_CHECK;
 
 /** The holder of the mapping at @p addr, or UINT32_MAX. */

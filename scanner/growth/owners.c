@@ -63,7 +63,7 @@ static struct gr_error *append(struct update *u, uint64_t start, uint64_t end,
 	}
 	return gr_owned_vector_append(&u->owned,
 				      (struct gr_owned_pages){ start, end,
-							       stack, 0 }) ?
+							       stack }) ?
 		       NULL :
 		       &gr_enomem;
 }

@@ -14,14 +14,10 @@
 #include "growth/touches.h"
 #include "inferior/residency.h"
 
-/** Pages [start, end) that one stack has made resident; 0: none is known. As
- * Growth gives them to Python. */
+/** Pages [start, end) that one stack has made resident; 0: none is known. */
 struct gr_owned_pages {
 	uint64_t start, end;
 	uint32_t stack;
-	/** The number of the call that has mapped them; 0: none was seen. Only
-	 * gr_mapped_number() sets it. */
-	uint32_t mapping;
 };
 GR_VECTOR(gr_owned_vector, struct gr_owned_pages);
 

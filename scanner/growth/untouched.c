@@ -231,14 +231,19 @@ static struct gr_error *take_mappings(struct update *u,
 					       &now->mappings.list });
 }
 
+static struct cuts given_back_cuts(const struct gr_touches *touches)
+{
+	const struct gr_remap_vector *back = &touches->given_back;
+
+	return (struct cuts){ back->size, remap_cut, back };
+}
+
 /* Leave out what was in use. */
 static struct gr_error *drop_touched(struct update *u,
 				     const struct gr_residency *now,
 				     const struct gr_touches *touches)
 {
-	const struct gr_remap_vector *back = &touches->given_back;
-	struct gr_error *err =
-		cut_out(u, (struct cuts){ back->size, remap_cut, back });
+	struct gr_error *err = cut_out(u, given_back_cuts(touches));
 
 	if (!err)
 		err = cut_out(u, (struct cuts){ now->ranges.size, resident_cut,
@@ -286,6 +291,8 @@ struct gr_error *gr_mapped_update(struct gr_remap_vector *mapped,
 	if (!mapped->size && !touches->mapped.size)
 		return NULL;
 	struct gr_error *err = take_mappings(&u, mapped, now, touches);
+	if (!err && touches->has_gaps)
+		err = cut_out(&u, given_back_cuts(touches));
 	if (err) {
 		gr_remap_vector_deinit(&u.list);
 		return err;
@@ -300,7 +307,7 @@ struct gr_error *gr_mapped_update(struct gr_remap_vector *mapped,
 
 /* Append a range of pages, part by part: each part lies in one mapping of the
  * list, or in none. */
-static bool append_parts(struct gr_owned_vector *ret,
+static bool append_parts(struct gr_mapped_vector *ret,
 			 struct gr_owned_pages range,
 			 const struct gr_remap_vector *mapped)
 {
@@ -312,12 +319,16 @@ static bool append_parts(struct gr_owned_vector *ret,
 		const struct gr_remap *m = i < mapped->size ? &mapped->data[i] :
 							      NULL;
 		bool is_inside = m && m->start <= range.start;
-		struct gr_owned_pages part = range;
 		uint64_t stop = !m ? range.end : is_inside ? m->end : m->start;
+		struct gr_mapped_pages part = {
+			.start = range.start,
+			.end = stop < range.end ? stop : range.end,
+			.map_start = is_inside ? m->start : 0,
+			.map_end = is_inside ? m->end : 0,
+			.stack = range.stack,
+		};
 
-		part.mapping = is_inside ? (uint32_t)i + 1 : 0;
-		part.end = stop < range.end ? stop : range.end;
-		if (!gr_owned_vector_append(ret, part))
+		if (!gr_mapped_vector_append(ret, part))
 			return false;
 		range.start = part.end;
 		i += is_inside;
@@ -325,9 +336,9 @@ static bool append_parts(struct gr_owned_vector *ret,
 	return true;
 }
 
-struct gr_error *gr_mapped_number(const struct gr_remap_vector *mapped,
-				  const struct gr_owned_vector *owned,
-				  struct gr_owned_vector *ret)
+struct gr_error *gr_mapped_extents(const struct gr_remap_vector *mapped,
+				   const struct gr_owned_vector *owned,
+				   struct gr_mapped_vector *ret)
 {
 	for (size_t i = 0; i < owned->size; i++)
 		if (!append_parts(ret, owned->data[i], mapped))
@@ -345,9 +356,9 @@ static bool add_writable(const struct gr_remap *piece, uint32_t mapping,
 	uint64_t start = piece->start > m->start ? piece->start : m->start;
 	uint64_t end = piece->end < m->end ? piece->end : m->end;
 
-	return gr_owned_vector_append(owned,
-				      (struct gr_owned_pages){
-					      start, end, piece->stack, 0 }) &&
+	return gr_owned_vector_append(
+		       owned,
+		       (struct gr_owned_pages){ start, end, piece->stack }) &&
 	       gr_resident_vector_append(
 		       pages, (struct gr_resident){ .start = start,
 						    .end = end,

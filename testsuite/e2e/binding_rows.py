@@ -323,7 +323,7 @@ def look_at_a_trace(module, exe, pid):
 
 def look(scan, out):
     scan.call_all(but=("sites", "trace_facts"))
-    everywhere = struct.pack("<QQII", 4096, 1 << 47, 1, 0)
+    everywhere = struct.pack("<QQQQII", 4096, 1 << 47, 0, 0, 1, 0)
     check_sequence(scan.growth_pages(pages=everywhere, max_groups=99).groups)
     scan.histogram(by="root", with_retained=True)
     scan.set_memory_limit(limit=0)

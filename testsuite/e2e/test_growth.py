@@ -251,10 +251,10 @@ class Traced(Running):
         assert [r.bytes for r in rows] == sorted(
             (r.bytes for r in rows), reverse=True
         )
-        pages = list(struct.iter_unpack("<QQII", self.growth.pages()))
+        pages = list(struct.iter_unpack("<QQQQII", self.growth.pages()))
         assert all(a[1] <= b[0] for a, b in zip(pages, pages[1:]))
-        for stack in {page[2] for page in pages}:
-            assert sum(p[1] - p[0] for p in pages if p[2] == stack) == sum(
+        for stack in {page[4] for page in pages}:
+            assert sum(p[1] - p[0] for p in pages if p[4] == stack) == sum(
                 r.bytes for r in rows if r.stack == stack
             )
         assert len(self.growth.stacks(1)) == min(1, len(rows))
@@ -477,7 +477,7 @@ def groups_of(one, program_pages=None, max_groups=100000):
     scan, _ = look(load(), one.process.pid, "report")
     pages = program_pages or one.growth.pages()
     answer = scan.growth_pages(pages, max_groups)
-    total = sum(p[1] - p[0] for p in struct.iter_unpack("<QQII", pages))
+    total = sum(p[1] - p[0] for p in struct.iter_unpack("<QQQQII", pages))
     found = sum(group.bytes for group in answer.groups)
     assert found + answer.rest_bytes + answer.gone_bytes == total
     assert len(answer.groups) == min(answer.all_groups, max_groups)
@@ -561,6 +561,41 @@ def test_who_holds_mappings(traced):
     assert all(size >= 3 * MIB - 64 * PAGE for size in most.values())
 
 
+def test_who_holds_a_mapping_by_a_page_that_is_not_touched(traced):
+    """The mapping is what the call has mapped, wherever it was touched; but a
+    part that was given up is nobody's."""
+    one = traced(NEWEST)
+    answer = one.take("guarded")
+    start, count = int(answer["start"], 16), answer["bytes"]
+    one.growth.add_events(event(start - PAGE, 9, MAPPED, count + PAGE))
+    one.growth.add_events(faults(start, count, 1))
+    one.tick()
+
+    def holder():
+        groups = groups_of(one).groups
+        [found] = [g for g in groups if g.stack == 1 and g.bytes > MIB]
+        return found.holder
+
+    assert holder() == "main.guarded"
+    # The page of the pointer is of another call now.
+    one.growth.add_events(event(start - PAGE, 8, MAPPED, PAGE))
+    one.tick()
+    assert holder() is None
+
+
+def test_who_holds_a_mapping_in_a_word_without_a_name(traced):
+    """It says nothing, and another word has a name."""
+    one = traced(NEWEST)
+    answer = one.take("paged")
+    start, count = int(answer["start"], 16), answer["bytes"]
+    one.growth.add_events(event(start, 9, MAPPED, count))
+    one.growth.add_events(faults(start, count, 1))
+    one.tick()
+    assert one.word(0x200000) == start
+    [found] = [g for g in groups_of(one).groups if g.stack == 1]
+    assert (found.bytes, found.holder) == (count, "pool")
+
+
 def test_allocation_sites_of_pages(running):
     """The program samples each allocation."""
     one = running(Variant(RELEASES[-1], "default"), "sites", ("1",))
@@ -568,7 +603,7 @@ def test_allocation_sites_of_pages(running):
     for line in Path(f"/proc/{one.process.pid}/maps").read_text().splitlines():
         start, end = (int(x, 16) for x in line.split()[0].split("-"))
         if end < 1 << 47:
-            ranges.append(struct.pack("<QQII", start, end, 7, 0))
+            ranges.append(struct.pack("<QQQQII", start, end, 0, 0, 7, 0))
     answer = groups_of(one, b"".join(ranges))
     sampled = [g for g in answer.groups if g.site]
     assert {g.stack for g in answer.groups} == {7}
@@ -587,9 +622,15 @@ def test_what_cannot_be_pages(running):
     wrong = load().ArgumentError
     with pytest.raises(wrong, match="no pages"):
         scan.growth_pages(b"\0" * 23, 5)
-    twice = struct.pack("<QQII", PAGE, 2 * PAGE, 1, 0) * 2
-    with pytest.raises(wrong, match="not sorted"):
+    pack = struct.Struct("<QQQQII").pack
+    twice = pack(PAGE, 2 * PAGE, 0, 0, 1, 0) * 2
+    with pytest.raises(wrong, match="pages are not sorted"):
         scan.growth_pages(twice, 5)
+    first = pack(PAGE, 2 * PAGE, PAGE, 3 * PAGE, 1, 0)
+    for start, end in ((2, 4), (4, 5), (1, 2)):
+        second = pack(3 * PAGE, 4 * PAGE, start * PAGE, end * PAGE, 1, 0)
+        with pytest.raises(wrong, match="mappings are not sorted"):
+            scan.growth_pages(first + second, 5)
     with pytest.raises(wrong, match="is made already"):
         scan.trace_facts()
     with pytest.raises(wrong, match="not yet made"):
@@ -611,7 +652,7 @@ def test_ticks_of_a_busy_process(farm):
         flow = tick.new_bytes - tick.gone_bytes
         assert tick.total_bytes - last.total_bytes == flow
         assert tick.unattributed_bytes == tick.new_bytes
-        pages = struct.iter_unpack("<QQII", growth.pages())
+        pages = struct.iter_unpack("<QQQQII", growth.pages())
         assert sum(p[1] - p[0] for p in pages) == tick.tracked_bytes
         last = tick
     farm.forget("churn")

@@ -68,11 +68,35 @@ static void *take_mapping(size_t bytes)
 	return at;
 }
 
+// The first page is not touched.
+static void *take_guarded(size_t bytes)
+{
+	char *at = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memset(at + 4096, 1, bytes);
+	return at;
+}
+
 static char *volatile pool; // C keeps it
 
 static void *take_pool(size_t bytes)
 {
 	return pool = take_mapping(bytes);
+}
+
+// A word of a file keeps it, too, at an address before those of the executable.
+static void *take_paged(const char *path, size_t bytes)
+{
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	void **word = (void **)0x200000;
+
+	if (fd < 0 || ftruncate(fd, 4096) ||
+	    mmap(word, 4096, PROT_READ | PROT_WRITE,
+		 MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0) != word)
+		return NULL;
+	close(fd);
+	return *word = take_pool(bytes);
 }
 
 static void *take_file(const char *path, size_t bytes)
@@ -142,6 +166,8 @@ var (
 	kept   = make([][]byte, 0, 2*objects) // it does not grow
 	silent = make(chan int)
 	buffer unsafe.Pointer
+	// A pointer to a page that is not touched.
+	guarded unsafe.Pointer
 )
 
 //go:linkname getLabels runtime/pprof.runtime_getProfLabel
@@ -257,6 +283,11 @@ func take(kind string) any {
 	case "buffer":
 		buffer = C.take_mapping(mapBytes)
 		return at(buffer, mapBytes)
+	case "guarded":
+		guarded = C.take_guarded(mapBytes)
+		return at(unsafe.Add(guarded, 4096), mapBytes)
+	case "paged":
+		return at(C.take_paged(C.CString("paged"), mapBytes), mapBytes)
 	case "file":
 		return at(C.take_file(C.CString("mapped"), mapBytes), mapBytes)
 	case "stack":
