@@ -30,13 +30,18 @@ import (
 	"unsafe"
 )
 
+const (
+	sessionBytes = 40 << 10
+	rowBytes     = 18 << 10 // of a slot, with a header if there is one
+)
+
 type session struct {
-	payload [32 << 10]byte
+	payload [sessionBytes - 8]byte
 	next    *session
 }
 
 type row struct {
-	cells [16 << 10]byte
+	cells [rowBytes - 2*8]byte
 	next  *row
 }
 
@@ -50,7 +55,7 @@ var (
 
 //go:noinline
 func openSessions(bytes int) {
-	for ; bytes >= int(unsafe.Sizeof(session{})); bytes -= 40 << 10 {
+	for ; bytes >= int(unsafe.Sizeof(session{})); bytes -= sessionBytes {
 		one := &session{next: sessions}
 		for i := range one.payload {
 			one.payload[i] = 1
@@ -63,7 +68,7 @@ func openSessions(bytes int) {
 func readRows(bytes int) {
 	labels := pprof.Labels("step", "rows")
 	pprof.Do(context.Background(), labels, func(context.Context) {
-		for ; bytes >= int(unsafe.Sizeof(row{})); bytes -= 18 << 10 {
+		for ; bytes >= int(unsafe.Sizeof(row{})); bytes -= rowBytes {
 			one := &row{next: rows}
 			for i := range one.cells {
 				one.cells[i] = 1
