@@ -40,6 +40,7 @@ struct update {
 	size_t range;
 	enum cause cause;
 	uint32_t least_order; /* of events that may be the cause */
+	uint32_t late_stack;  /* of LATE pages for which no event comes */
 	struct window windows[NSIZES];
 };
 
@@ -51,43 +52,44 @@ void gr_owners_deinit(struct gr_owners *owners)
 
 // ---------------------------------------------------------------- the answer
 
-static struct gr_error *append(struct update *u, uint64_t start, uint64_t end,
-			       uint32_t stack)
+static struct gr_error *append(struct update *u, struct gr_owned_pages pages)
 {
 	struct gr_owned_pages *last =
 		u->owned.size ? &u->owned.data[u->owned.size - 1] : NULL;
 
-	if (last && last->end == start && last->stack == stack) {
-		last->end = end;
+	if (last && last->end == pages.start && last->stack == pages.stack &&
+	    last->is_inferred == pages.is_inferred) {
+		last->end = pages.end;
 		return NULL;
 	}
-	return gr_owned_vector_append(&u->owned,
-				      (struct gr_owned_pages){ start, end,
-							       stack }) ?
-		       NULL :
-		       &gr_enomem;
+	return gr_owned_vector_append(&u->owned, pages) ? NULL : &gr_enomem;
 }
 
 static struct gr_error *keep(struct update *u, uint64_t start, uint64_t end);
 
 /* Pages have an owner; 0: it is not known who it is. */
-static struct gr_error *give(struct update *u, uint64_t start, uint64_t end,
-			     uint32_t stack)
+static struct gr_error *give(struct update *u, struct gr_owned_pages pages)
 {
+	uint64_t bytes = pages.end - pages.start;
+
 	if (u->cause != LATE)
-		u->flow.new_bytes += end - start;
+		u->flow.new_bytes += bytes;
 	if (u->cause == REPLACED)
-		u->flow.gone_bytes += end - start;
-	if (u->cause != LATE && !stack)
-		u->flow.unattributed_bytes += end - start;
-	return append(u, start, end, stack);
+		u->flow.gone_bytes += bytes;
+	if (u->cause != LATE && !pages.stack)
+		u->flow.unattributed_bytes += bytes;
+	return append(u, pages);
 }
 
 /* No event tells where pages come from. */
 static struct gr_error *give_up(struct update *u, uint64_t start, uint64_t end)
 {
-	return u->cause == REPLACED ? keep(u, start, end) :
-				      give(u, start, end, 0);
+	uint32_t stack = u->cause == LATE ? u->late_stack : 0;
+
+	return u->cause == REPLACED ?
+		       keep(u, start, end) :
+		       give(u, (struct gr_owned_pages){ start, end, stack,
+							false });
 }
 
 // ------------------------------------------------------------------- windows
@@ -178,7 +180,8 @@ static struct gr_error *give_by_mapping(struct update *u, uint64_t start,
 		if (start < from)
 			err = give_up(u, start, from);
 		if (!err)
-			err = give(u, from, to, remap->stack);
+			err = give(u, (struct gr_owned_pages){
+					      from, to, remap->stack, true });
 		start = to;
 	}
 	return err || start >= end ? err : give_up(u, start, end);
@@ -193,7 +196,8 @@ static struct gr_error *give_in_window(struct update *u, size_t size,
 {
 	uint32_t stack = find_in_window(u, size, start);
 
-	return stack ? give(u, start, end, stack) :
+	return stack ? give(u, (struct gr_owned_pages){ start, end, stack,
+							true }) :
 		       give_gap(u, size + 1, start, end);
 }
 
@@ -247,8 +251,9 @@ static struct gr_error *resolve(struct update *u, uint64_t start, uint64_t end,
 		if (start < page)
 			err = give_gap(u, 0, start, page);
 		if (!err && page < end)
-			err = give(u, page, page + GR_PAGE_BYTES,
-				   list->data[i].stack);
+			err = give(u, (struct gr_owned_pages){
+					      page, page + GR_PAGE_BYTES,
+					      list->data[i].stack, false });
 		start = page + GR_PAGE_BYTES;
 		i++;
 	}
@@ -277,11 +282,14 @@ static struct gr_error *keep(struct update *u, uint64_t start, uint64_t end)
 		uint64_t from = owned->start > start ? owned->start : start;
 		uint64_t to = owned->end < end ? owned->end : end;
 
-		if (is_doubtful)
-			err = append(u, from, to, 0);
+		uint32_t stack = is_doubtful ? 0 : owned->stack;
+
+		u->late_stack = u->touches->has_gaps ? 0 : stack;
+		if (is_doubtful || (stack && !owned->is_inferred))
+			err = append(u, (struct gr_owned_pages){
+						from, to, stack, false });
 		else
-			err = owned->stack ? append(u, from, to, owned->stack) :
-					     resolve(u, from, to, LATE, 0);
+			err = resolve(u, from, to, LATE, 0);
 	}
 	return err;
 }

@@ -18,6 +18,9 @@
 struct gr_owned_pages {
 	uint64_t start, end;
 	uint32_t stack;
+	/** No fault of their own tells it. The process runs while its pages are
+	 * read, so that one may yet come with the events of the next tick. */
+	bool is_inferred;
 };
 GR_VECTOR(gr_owned_vector, struct gr_owned_pages);
 

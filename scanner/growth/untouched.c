@@ -357,8 +357,8 @@ static bool add_writable(const struct gr_remap *piece, uint32_t mapping,
 	uint64_t end = piece->end < m->end ? piece->end : m->end;
 
 	return gr_owned_vector_append(
-		       owned,
-		       (struct gr_owned_pages){ start, end, piece->stack }) &&
+		       owned, (struct gr_owned_pages){ start, end, piece->stack,
+						       false }) &&
 	       gr_resident_vector_append(
 		       pages, (struct gr_resident){ .start = start,
 						    .end = end,

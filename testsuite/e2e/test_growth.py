@@ -345,6 +345,11 @@ def test_pages_without_a_fault(traced):
     assert stacks[0, "anonymous_mappings"] >= half
     assert tick.unattributed_bytes >= half
     assert tick.tracked_bytes == sum(stacks.values())
+    # A page was touched after the events had been taken.
+    one.growth.add_events(event(start, 4))
+    one.tick()
+    assert one.stacks()[2, "anonymous_mappings"] == half - PAGE
+    assert one.stacks()[4, "anonymous_mappings"] == PAGE
 
 
 def test_pages_without_a_fault_where_events_are_missing(traced):

@@ -33,6 +33,7 @@ struct world {
 	int mapping[NPAGES];
 	bool before[NPAGES], now[NPAGES];
 	int owner[NPAGES];
+	bool is_inferred[NPAGES]; /* at the last tick */
 	struct event events[MAX_EVENTS];
 	size_t nevents;
 	bool has_begun, has_gaps;
@@ -213,12 +214,16 @@ static void tick_plainly(struct world *w, struct gr_flow *flow)
 	for (int i = 0; i < NPAGES; i++) {
 		int back = last_of(w, GR_TOUCH_GIVEN_BACK, i);
 		bool is_new = !w->before[i], was = w->before[i];
-		int found = find(w, i, -1);
+		bool was_inferred = w->is_inferred[i];
+		int found = find(w, i, -1), after = -1;
 
 		if (w->now[i] && was && back >= 0 && find(w, i, back) != OLD) {
 			is_new = true;
 			found = find(w, i, back);
+			after = back;
 		}
+		w->is_inferred[i] = w->now[i] && is_new && found > 0 &&
+				    last_fault(w, i) <= after;
 		flow->gone_bytes += was && (!w->now[i] || is_new) ? 4096 : 0;
 		if (!w->now[i]) {
 			w->owner[i] = OLD;
@@ -228,8 +233,11 @@ static void tick_plainly(struct world *w, struct gr_flow *flow)
 			flow->unattributed_bytes += w->owner[i] ? 0 : 4096;
 		} else if (back >= 0 && w->has_gaps && w->owner[i] != OLD) {
 			w->owner[i] = 0; // it was touched again, unseen
-		} else if (w->owner[i] == 0 && last_fault(w, i) >= 0) {
-			w->owner[i] = found; // the event has come late
+		} else if (last_fault(w, i) >= 0) {
+			if (w->owner[i] == 0 || was_inferred)
+				w->owner[i] = found; // the event has come late
+		} else if (was_inferred && w->has_gaps) {
+			w->owner[i] = 0; // it may have been missed
 		}
 	}
 }
@@ -405,6 +413,36 @@ TEST_F(events_that_come_late)
 	struct gr_flow flow = tick(w);
 	assert_int_equal(w->owner[10], 5);
 	assert_int_equal(flow.new_bytes, 0);
+}
+
+/* The pages of the mapping were touched after the events had been taken, and
+ * before they were read. */
+TEST_F(late_events_of_pages_with_an_inferred_stack)
+{
+	tick(w);
+	set(w, 8, 4, true);
+	happen(w, 0, GR_TOUCH_MAPPED, 6, 100);
+	tick(w);
+	assert_int_equal(w->owner[8], 6);
+	happen(w, 8, 0, 5, 0);
+	struct gr_flow flow = tick(w);
+	assert_int_equal(w->owner[8], 5);
+	assert_int_equal(w->owner[9], 6);
+	assert_int_equal(flow.new_bytes, 0);
+	happen(w, 9, 0, 5, 0); // too late for that: it brings no page
+	w->has_gaps = true;
+	tick(w);
+	assert_int_equal(w->owner[9], 6);
+	w->has_gaps = false;
+	set(w, 20, 2, true);
+	happen(w, 0, GR_TOUCH_MAPPED, 6, 100);
+	tick(w);
+	assert_int_equal(w->owner[20], 6);
+	happen(w, 21, 0, 5, 0);
+	w->has_gaps = true;
+	tick(w);
+	assert_int_equal(w->owner[20], 0);
+	assert_int_equal(w->owner[21], 5);
 }
 
 // --------------------------------------------------------------------- random

@@ -146,7 +146,8 @@ static void tick_plainly(struct world *w)
 /* Pages lie in what is left of the mapping of their call. */
 static void check_extents(const struct world *w)
 {
-	const struct gr_owned_pages all = { addr_of(0), addr_of(NPAGES), 7 };
+	const struct gr_owned_pages all = { addr_of(0), addr_of(NPAGES), 7,
+					    false };
 	struct gr_owned_vector pages = { 0 };
 	struct gr_mapped_vector parts = { 0 };
 	uint64_t starts[NPAGES], ends[NPAGES];
