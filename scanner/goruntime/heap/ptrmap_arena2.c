@@ -38,16 +38,33 @@ static bool fill_object(const uint8_t *map, uint64_t first_word, uint64_t first,
 	return true;
 }
 
-/* Set the bits of all objects of a span whose map is in one piece. */
-static void fill_piece(const struct gr_heap *heap, const struct gr_span *span,
-		       const uint8_t *map, uint64_t *words)
+/*
+ * Set the bits of the objects in a piece of a span: @p nwords from word @p at on.
+ * An object may lie in two pieces: those of two arenas.
+ *
+ * @param more Has the object that began before the piece more pointers?
+ * @return the same of the last object.
+ */
+static bool fill_piece(const struct gr_heap *heap, const struct gr_span *span,
+		       const uint8_t *map, uint64_t at, uint64_t nwords,
+		       bool more, uint64_t *words)
 {
 	uint64_t elem_words = span->elem_bytes / GR_WORD_BYTES;
 
-	for (uint32_t i = 0; i < span->nelems; i++)
-		if (gr_heap_is_allocated(heap, span->first_obj + i))
-			fill_object(map, span->first_word, i * elem_words,
-				    (i + 1) * elem_words, words);
+	// Bounded by the piece of the map that its caller has paid for.
+	for (uint64_t i = at / elem_words;
+	     i < span->nelems && i * elem_words < at + nwords; i++) {
+		uint64_t start = i * elem_words, end = start + elem_words;
+
+		if (end > at + nwords)
+			end = at + nwords;
+		more |= start >= at;
+		start = start > at ? start : at;
+		if (more && gr_heap_is_allocated(heap, span->first_obj + i))
+			more = fill_object(map, span->first_word + at,
+					   start - at, end - at, words);
+	}
+	return more;
 }
 
 static struct gr_error *fill(const struct gr_heap *heap,
@@ -58,7 +75,7 @@ static struct gr_error *fill(const struct gr_heap *heap,
 	const uint8_t *map;
 	bool more = true;
 
-	for (; more && addr < span->limit_addr;
+	for (; (more || span->nelems > 1) && addr < span->limit_addr;
 	     addr += nwords * GR_WORD_BYTES) {
 		err = gr_arena_map_read(heap, addr, span->limit_addr, 2, &map,
 					&nwords);
@@ -66,16 +83,11 @@ static struct gr_error *fill(const struct gr_heap *heap,
 			err = gr_runtime_step(heap->rt, nwords / 64 + 1);
 		if (err)
 			return err;
-		// Only a span of a single large object has several pieces.
-		if (map && nwords * GR_WORD_BYTES ==
-				   span->limit_addr - span->base_addr)
-			fill_piece(heap, span, map, words);
-		else if (map && gr_heap_is_allocated(heap, span->first_obj))
-			more = fill_object(map,
-					   span->first_word +
-						   (addr - span->base_addr) /
-							   GR_WORD_BYTES,
-					   0, nwords, words);
+		if (map)
+			more = fill_piece(heap, span, map,
+					  (addr - span->base_addr) /
+						  GR_WORD_BYTES,
+					  nwords, more, words);
 	}
 	return NULL;
 }
