@@ -149,8 +149,8 @@ def test_threads(objects):
     _, document = traced(objects, ("thread", THREADS))
     found = rows(document, "slab", "kernel_clone")
     largest = max(found, key=lambda stack: stack["bytes"])
-    # The runtime may start some of its own.
-    assert THREADS <= largest["blocks"] <= THREADS + 8
+    # The runtime may start some of its own, or have some to spare.
+    assert THREADS - 4 <= largest["blocks"] <= THREADS + 8
 
 
 def test_no_memory_counts_twice(objects):

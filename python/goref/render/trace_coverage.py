@@ -21,11 +21,12 @@ LOST = {
     "ring_full": "the buffer between the kernel and goref was full",
     "over_budget": "the budget of --max-overhead was overdrawn",
     "table_full": "goref's own tables were full",
-    "missed": "an event came while its processor handled another one",
+    "missed": "an event, of this process or another one, came while its "
+    "processor handled one",
     "too_early": "the program was not yet known",
 }
 _UNREAD = "unread"  # counts reads that failed, and no events
-_MISSED = "missed"  # no probe has run, so nothing was counted there
+_MISSED = "missed"  # runs that the kernel left out, perhaps for others
 
 # Why events that were seen had no stack.
 WITHOUT = {
@@ -142,8 +143,9 @@ def _page_lines(report: TraceReport) -> list[str]:
 def _events_line(report: TraceReport) -> str:
     """How many events there were, and how many of them were seen."""
     count = {lost.reason: lost.count for lost in report.losses}
-    came = report.events + count.get(_MISSED, 0)
-    seen = max(came - report.dropped + count.get(_UNREAD, 0), 0)
+    came = report.events
+    not_events = count.get(_MISSED, 0) + count.get(_UNREAD, 0)
+    seen = max(came - report.dropped + not_events, 0)
     while_on = " while the probes were on" if report.coverage.off_s else ""
     if not came:
         return f"there were no events{while_on}"
@@ -172,7 +174,8 @@ def _gap_lines(report: TraceReport) -> list[str]:
             text = f"{reads} of the kernel's table failed"
         else:
             why = LOST.get(lost.reason, lost.reason)
-            text = f"{counted(lost.count, 'event')} not seen: {why}"
+            most = "up to " if lost.reason == _MISSED else ""
+            text = f"{most}{counted(lost.count, 'event')} not seen: {why}"
         lines.append(styled(text, "warn"))
     if report.coverage.off_s:
         text = (

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PAGE = 4096
 _MOVED = "moved"
 NO_STACK = "no_stack"
+_MISSED = "missed"
 _FULL = "table_full"
 _MOST_ROWS = 1 << 20
 _MOST_IDS = 20  # goroutines of a row
@@ -79,8 +80,11 @@ def interval(it: Interval, mode: str) -> TracedInterval:
 def partial(outcome: Outcome, left_out_bytes: int = 0) -> list[str]:
     """Why the answer is not about all of the growth. left_out_bytes: as of
     left_out()."""
-    lost = sum(row.count for row in losses(outcome))
-    reasons = [f"{counted(lost, 'event')} not seen"] if lost else []
+    found = losses(outcome)
+    lost = sum(row.count for row in found)
+    # The kernel does not tell which process these are of.
+    most = "up to " if any(row.reason == _MISSED for row in found) else ""
+    reasons = [f"{most}{counted(lost, 'event')} not seen"] if lost else []
     off_s = outcome.gathered.all_off_ms / 1e3
     if off_s:
         reasons.append(f"the probes were off for {off_s:.1f} s")
