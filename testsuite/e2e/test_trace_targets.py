@@ -385,20 +385,26 @@ def test_nobody_reads_the_answer(program, form):
 # ----------------------------------------------------------------- containers
 
 
+def check_growth(process, pid):
+    """A trace in which the process grows by a known amount."""
+    with Trace(pid, *WORDS) as trace:
+        trace.interval()
+        do(process, "heap", 8 * MIB)
+        trace.interval()
+        document = trace.end(signal.SIGINT)
+    assert touched(document, "main.touchHeap") == pytest.approx(
+        8 * MIB, rel=0.03
+    )
+    return document
+
+
 def test_container(exe, tmp_path):
     """A process in a pid namespace of its own, with a deleted executable."""
     copy = tmp_path / "server"
     shutil.copy(exe, copy)
     with unshared(copy) as (process, pid):
         copy.unlink()
-        with Trace(pid, *WORDS) as trace:
-            trace.interval()
-            do(process, "heap", 8 * MIB)
-            trace.interval()
-            document = trace.end(signal.SIGINT)
-    assert touched(document, "main.touchHeap") == pytest.approx(
-        8 * MIB, rel=0.03
-    )
+        document = check_growth(process, pid)
     assert document["look"] is None
 
 
@@ -406,11 +412,4 @@ def test_another_root(tmp_path):
     """A process with a root of its own, in which its program lies."""
     static = build("changing", "go1.24", "static")
     with unshared(static, root=tmp_path) as (process, pid):
-        with Trace(pid, *WORDS) as trace:
-            trace.interval()
-            do(process, "heap", 8 * MIB)
-            trace.interval()
-            document = trace.end(signal.SIGINT)
-    assert touched(document, "main.touchHeap") == pytest.approx(
-        8 * MIB, rel=0.03
-    )
+        check_growth(process, pid)

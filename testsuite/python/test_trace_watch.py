@@ -87,8 +87,8 @@ class Read(Gathered):
     [(False, True, 20, 2.0), (True, False, 30, 4.0), (False, False, 20, 2.0)],
 )
 def test_time_before_the_first_interval(from_empty, forgets, events, off_s):
-    """Its cost is none of the trace. What was lost is, if it can be about the
-    growth."""
+    """The trace does not include its cost. The trace includes its losses only
+    if they can concern the growth."""
     mine = Read()
     it = watch.Watch(os.getpid(), Costly(), mine, Progress(), None,
                      from_empty=from_empty, forgets=forgets)  # fmt: skip
