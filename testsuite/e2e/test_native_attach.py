@@ -2,6 +2,7 @@
 """C memory of a process: a fork of it gives the same answers, no page of it
 becomes resident by that, and goref says before how much it copies."""
 
+import functools
 import json
 import re
 import subprocess
@@ -17,6 +18,7 @@ from natives import CENTRAL
 from session import GOREF, environment, run_cli, start_cli
 from targets import attach_reason, skip_if
 from toolchains import variants
+from waiting import looks
 
 pytestmark = pytest.mark.skipif(
     bool(attach_reason()), reason=attach_reason() or ""
@@ -99,31 +101,51 @@ def test_blocks_of_a_snapshot(farm):
     test_native.check(natives.snapshot_of(target))
 
 
+def documents(ask, ask_other):
+    """Two documents that are to be the same. The kernel may take pages of files
+    back at any time, and then they are asked for again."""
+    plain = ask()
+    for _ in looks():
+        found, before, plain = ask_other(), plain, ask()
+        if before == plain:
+            break
+    for document in plain, found:
+        document.pop("target", None)
+    return found, plain
+
+
 @pytest.mark.parametrize(
     "words", ["native", "native leaks", "rss", "histogram --by holder"]
 )
 def test_snapshot_says_the_same(farm, words):
     target = test_native_leaks.planted(farm, CENTRAL, "live")
-    plain = natives.asked(target, *words.split())
-    found = natives.asked(natives.snapshot_of(target), *words.split())
-    for document in plain, found:
-        document.pop("target", None)
+    snapshot = natives.snapshot_of(target)
+    found, plain = documents(
+        lambda: natives.asked(target, *words.split()),
+        lambda: natives.asked(snapshot, *words.split()),
+    )
     assert found == plain
-    assert words != "rss" or found["rss_bytes"] == rss_of(target.process.pid)
+    assert words != "rss" or found["rss_bytes"] >= rss_of(target.process.pid)
 
 
 def test_saved_snapshot(farm, tmp_path):
     """The file has the blocks, and the resident pages."""
     target = test_native_leaks.planted(farm, CENTRAL, "live")
     saved = tmp_path / "saved"
-    words = natives.where(natives.snapshot_of(target))
-    done = run_cli([*words, "save", saved])
-    assert done.returncode == 0, done.stderr
-    for verb in ["native"], ["native", "leaks"], ["rss"]:
+    save = [*natives.where(natives.snapshot_of(target)), "save", saved]
+
+    def opened(verb):
+        done = run_cli(save)
+        assert done.returncode == 0, done.stderr
         done = run_cli(["open", saved, *verb, "--json"])
         assert done.returncode == 0, done.stderr
-        found, plain = json.loads(done.stdout), natives.asked(target, *verb)
-        found.pop("target", None), plain.pop("target", None)
+        return json.loads(done.stdout)
+
+    for verb in ["native"], ["native", "leaks"], ["rss"]:
+        found, plain = documents(
+            functools.partial(natives.asked, target, *verb),
+            functools.partial(opened, verb),
+        )
         assert found == plain
 
 
@@ -141,7 +163,8 @@ def test_untouched_pages_stay_so(bulk, is_snapshot):
     done = start_cli([*natives.where(way), "native", "leaks", "--json"])
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["leaked_blocks"] == 0
-    assert rss_of(target.process.pid) == before
+    # The kernel may take pages of files back at any time.
+    assert rss_of(target.process.pid) <= before
     assert estimated(done.stderr) < before
     [allocator] = natives.native(way)["allocators"]
     assert allocator["in_use_bytes"] > 1 << 30

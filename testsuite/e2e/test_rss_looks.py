@@ -78,7 +78,8 @@ def stopped(farm):
     "question", ["rss", "overview", "scan", "goroutines", "profile heap"]
 )
 def test_first_look(stopped, variant, question, tmp_path):
-    """A look brings no page, not even of zeros."""
+    """A look brings no page, not even of zeros. The kernel may take pages of
+    files back at any time."""
     process = stopped(variant)
     words = question.split()
     if words[0] == "profile":
@@ -88,11 +89,11 @@ def test_first_look(stopped, variant, question, tmp_path):
     assert done.returncode in (0, 3), done.stderr
     after = Memory(process.pid)
     assert not after.more_than(before)
-    assert after.rss_bytes == before.rss_bytes
+    assert all(name[:1] == "/" for name in before.more_than(after))
     if question == "rss":
         found = json.loads(done.stdout)
         assert found["residency"] == "exact"
-        assert found["rss_bytes"] == after.rss_bytes
+        assert after.rss_bytes <= found["rss_bytes"] <= before.rss_bytes
 
 
 PROBE = (
@@ -108,8 +109,8 @@ def rss_bytes(path):
 
 @variants(newest=("default", "external"))
 def test_in_a_session(stopped, variant, tmp_path):
-    """In a session, where gdb has read all that it wants: no question changes
-    the Rss by a page."""
+    """In a session, where gdb has read all that it wants: no question brings a
+    page. The kernel may take pages of files back at any time."""
     process = stopped(variant)
     questions = [" ".join(words) for words in samples(DOCUMENTS, place="0x10")]
     questions.sort(key=lambda question: question != "rss")
@@ -122,5 +123,5 @@ def test_in_a_session(stopped, variant, tmp_path):
     assert run.rc == 0, run.stderr
     assert run.json(1)["residency"] == "exact"
     sums = [rss_bytes(path) for path in paths]
-    assert sums == [sums[0]] * len(sums)
-    assert run.json(1)["rss_bytes"] == sums[0]
+    assert sums == sorted(sums, reverse=True)
+    assert sums[1] <= run.json(1)["rss_bytes"] <= sums[0]
