@@ -153,6 +153,15 @@ def test_signal_while_the_helper_hangs(target, tmp_path, number):
     target.check()
 
 
+def ended_alone(run, number):
+    """A signal ends goref and leaves the command, whose number goref prints:
+    the exit status, and what goref said."""
+    status, said = run.end(number), run.said()
+    assert len(GOES_ON.findall(said)) == 1, said
+    check_left(run.mark, said)
+    return status, said
+
+
 @pytest.mark.parametrize("number", SIGNALS)
 def test_command_in_an_interval(tmp_path, number):
     """A signal to goref alone leaves the command."""
@@ -160,10 +169,7 @@ def test_command_in_an_interval(tmp_path, number):
     exe = build("changing", "go1.24", "cgo")
     with Told(tmp_path, "--look", "none", "--", exe) as run:
         assert comes(run.has_intervals)
-        status = run.end(number)
-        said = run.said()
-        assert len(GOES_ON.findall(said)) == 1, said
-        check_left(run.mark, said)
+        status, said = ended_alone(run, number)
     is_interrupt = number == signal.SIGINT
     assert status == (0 if is_interrupt else -number)
     assert ("ended early: Ctrl-C" in run.answer()) == is_interrupt
@@ -192,10 +198,7 @@ def test_command_that_is_not_there_yet(tmp_path, number):
     skip_unless_traced()
     with Told(tmp_path, "--", "sh", "-c", WAITS) as run:
         assert comes(lambda: run.answer() == "\n")
-        status = run.end(number)
-        said = run.said()
-        assert len(GOES_ON.findall(said)) == 1, said
-        check_left(run.mark, said)
+        status, said = ended_alone(run, number)
     is_interrupt = number == signal.SIGINT
     assert status == (1 if is_interrupt else -number)
     assert ("goref: interrupted\n" in said) == is_interrupt

@@ -13,6 +13,7 @@ from ...render.units import human_bytes, percent
 from ..live import whole
 from ..markup import code, el, prose
 from ..names import middle
+from ..screens import finding, finding_list, partial_note, subject
 
 if TYPE_CHECKING:
     from ..markup import Element
@@ -28,18 +29,12 @@ def screen(document: Mapping[str, Any]) -> Element:
     return el(
         "div",
         {"class": "first"},
-        el(
-            "div",
-            {"class": "subject"},
-            el("h1", {"title": exe}, exe.rpartition("/")[2]),
-            el("p", {"class": "target"}, f"{_pair(document)}; made {made}"),
+        subject(
+            exe.rpartition("/")[2], exe, f"{_pair(document)}; made {made}"
         ),
         _partial(document),
-        el(
-            "ul",
-            {"class": "findings", "aria-label": "What has changed"},
-            _first_findings(document),
-            _suspects(document),
+        finding_list(
+            "What has changed", _first_findings(document), _suspects(document)
         ),
         el("dl", {"class": "facts"}, _facts(document)),
     )
@@ -54,27 +49,8 @@ def _partial(document: Mapping[str, Any]) -> Element | None:
     if not document["partial"]:
         return None
     lost = "; ".join(document["partial"])
-    return el(
-        "div",
-        {"class": "finding warn", "role": "note", "id": "partial"},
-        el("strong", None, "Partial"),
-        el("span", None, f"{lost}. Growth may be too small or too large."),
-    )
-
-
-def _finding(
-    grade: str, link: str, title: str, verdict: str, rows: Sequence[Element]
-) -> Element:
-    return el(
-        "li",
-        None,
-        el(
-            "a",
-            {"class": f"finding {grade}", "href": f"#{link}"},
-            el("strong", None, title),
-            el("span", {"class": "verdict"}, prose(verdict)),
-            el("span", {"class": "shares"}, rows) if rows else None,
-        ),
+    return partial_note(
+        "Partial", f"{lost}. Growth may be too small or too large."
     )
 
 
@@ -122,7 +98,7 @@ def _leaked(document: Mapping[str, Any]) -> Element | None:
     grew = "grew" if growth > 0 else "shrank"
     grade = "warn" if growth > 0 else "good"
     title = f"Leaked C memory {grew}"
-    return _finding(grade, "c-memory", title, _growth(old, new), [])
+    return finding(grade, "c-memory", title, prose(_growth(old, new)))
 
 
 def growth_of_all(document: Mapping[str, Any]) -> int:
@@ -139,8 +115,8 @@ def _heap(document: Mapping[str, Any]) -> Element:
         title = f"{what} grew" if growth > 0 else f"{what} shrank"
     grade = "warn" if growth > 0 else "good"
     rows = [_most(document, by, growth < 0) for by in _MOST]
-    return _finding(
-        grade, "charts", title, verdict(document), [r for r in rows if r]
+    return finding(
+        grade, "charts", title, prose(verdict(document)), *rows
     )
 
 
@@ -216,7 +192,9 @@ def _suspects(document: Mapping[str, Any]) -> Element | None:
         rows.append(el("span", None, f"{more:,} more"))
     title = "Suspect" if document["nsuspects"] == 1 else "Suspects"
     grade = "good" if is_good else "warn"
-    return _finding(grade, "suspects", title, ", ".join(counts), rows)
+    return finding(
+        grade, "suspects", title, prose(", ".join(counts)), *rows
+    )
 
 
 # ---------------------------------------------------------------- the facts

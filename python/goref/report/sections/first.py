@@ -11,6 +11,7 @@ from ...render.units import counted, human_bytes
 from ..findings import Finding, ended_text, findings
 from ..live import c_bytes
 from ..markup import code, el, empty, prose, section, verbatim
+from ..screens import finding, finding_list, partial_note, subject
 from .parts import missing, own_calls, stack
 from .resident import zero_pages
 
@@ -29,16 +30,10 @@ def screen(document: Mapping[str, Any]) -> Element:
     return el(
         "div",
         {"class": "first"},
-        el(
-            "div",
-            {"class": "subject"},
-            el("h1", {"title": exe}, exe.rpartition("/")[2]),
-            el("p", {"class": "target"}, _target(document)),
-        ),
+        subject(exe.rpartition("/")[2], exe, _target(document)),
         _partial(document),
-        el(
-            "ul",
-            {"class": "findings", "aria-label": "What is wrong"},
+        finding_list(
+            "What is wrong",
             [_finding(found) for found in all_ if found.grade != "fact"],
         ),
         el("dl", {"class": "facts"}, _facts(document)),
@@ -60,19 +55,13 @@ def _partial(document: Mapping[str, Any]) -> Element | None:
     )
     if not lost and not absent:
         return None
-    return el(
-        "div",
-        {"class": "finding warn", "role": "note", "id": "partial"},
-        el("strong", None, "Partial" if lost else "Incomplete"),
-        el(
-            "span",
-            None,
-            f"{lost}. Sizes are lower bounds, and retained sizes may be too "
-            "small or too large. "
-            if lost
-            else None,
-            f"Not in this report: {absent}." if absent else None,
-        ),
+    return partial_note(
+        "Partial" if lost else "Incomplete",
+        f"{lost}. Sizes are lower bounds, and retained sizes may be too "
+        "small or too large. "
+        if lost
+        else None,
+        f"Not in this report: {absent}." if absent else None,
     )
 
 
@@ -81,30 +70,20 @@ def _finding(found: Finding) -> Element:
     is_good = found.grade == "good"
     verdict = found.title if is_good else found.text
     rows = [("", found.text)] if is_good else found.rows
-    return el(
-        "li",
-        None,
-        el(
-            "a",
-            {"class": f"finding {found.grade}", "href": f"#{found.link}"},
-            el("strong", None, "Verdict" if is_good else found.title),
-            el("span", {"class": "verdict"}, prose(verdict)),
-            _rows(rows),
-        ),
+    return finding(
+        found.grade,
+        found.link,
+        "Verdict" if is_good else found.title,
+        prose(verdict),
+        *_rows(rows),
     )
 
 
-def _rows(rows: Sequence[tuple[str, str]]) -> Element | None:
-    if not rows:
-        return None
-    return el(
-        "span",
-        {"class": "shares"},
-        [
-            el("span", None, code(name) if name else None, " ", prose(words))
-            for name, words in rows
-        ],
-    )
+def _rows(rows: Sequence[tuple[str, str]]) -> list[Element]:
+    return [
+        el("span", None, code(name) if name else None, " ", prose(words))
+        for name, words in rows
+    ]
 
 
 def _aside(found: Finding) -> Element:

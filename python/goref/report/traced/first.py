@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from ...render.trace import CONSEQUENCE, signed
 from ...render.units import human_bytes, percent, printable
 from ..markup import code, el, prose
+from ..screens import finding, finding_list, partial_note, subject
 from .stacks import innermost, what
 
 if TYPE_CHECKING:
     from ...render.trace import TraceReport
-    from ..markup import Child, Element
+    from ..markup import Element
 
 
 def screen(report: TraceReport) -> Element:
@@ -21,14 +22,19 @@ def screen(report: TraceReport) -> Element:
     return el(
         "div",
         {"class": "first"},
-        el("div", {"class": "subject"},
-           el("h1", {"title": report.exe}, name(report)),
-           el("p", {"class": "target"},
-              f"trace of process {report.pid}, mode {report.mode}{ended}")),
+        subject(
+            name(report),
+            report.exe,
+            f"trace of process {report.pid}, mode {report.mode}{ended}",
+        ),
         _partial(report),
-        el("ul", {"class": "findings", "aria-label": "What has changed"},
-           _answer(report), _resident(report), _largest(report)),
-    )  # fmt: skip
+        finding_list(
+            "What has changed",
+            _answer(report),
+            _resident(report),
+            _largest(report),
+        ),
+    )
 
 
 def name(report: TraceReport) -> str:
@@ -39,25 +45,8 @@ def name(report: TraceReport) -> str:
 def _partial(report: TraceReport) -> Element | None:
     if not report.partial:
         return None
-    return el(
-        "div",
-        {"class": "finding warn", "role": "note", "id": "partial"},
-        el("strong", None, "Partial"),
-        el("span", None, f"{'; '.join(report.partial)}: {CONSEQUENCE}."),
-    )
-
-
-def _finding(grade: str, link: str, title: str, *said: Child) -> Element:
-    return el(
-        "li",
-        None,
-        el(
-            "a",
-            {"class": f"finding {grade}", "href": f"#{link}"},
-            el("strong", None, title),
-            el("span", {"class": "verdict"}, *said),
-        ),
-    )
+    lost = "; ".join(report.partial)
+    return partial_note("Partial", f"{lost}: {CONSEQUENCE}.")
 
 
 def _answer(report: TraceReport) -> Element | None:
@@ -77,7 +66,7 @@ def _answer(report: TraceReport) -> Element | None:
         about = "about " if (report.sample_rate_bytes or 0) > 1 else ""
         said = f"{about}{size} allocated during the trace{_freed(report)}"
     grade = "warn" if whole else "good"
-    return _finding(grade, "stacks", title, prose(said))
+    return finding(grade, "stacks", title, prose(said))
 
 
 def _freed(report: TraceReport) -> str:
@@ -94,7 +83,7 @@ def _resident(report: TraceReport) -> Element:
     )
     link = "stacks" if report.mode == "rss" and growth > 0 else "classes"
     grade = "warn" if growth > 0 else "good"
-    return _finding(grade, link, f"Resident memory {done}", prose(said))
+    return finding(grade, link, f"Resident memory {done}", prose(said))
 
 
 def _largest(report: TraceReport) -> Element | None:
@@ -105,12 +94,10 @@ def _largest(report: TraceReport) -> Element | None:
     whole = sum(row.bytes for row in report.stacks)
     call = innermost(stack)
     said = f"{human_bytes(stack.bytes)}, {percent(stack.bytes, whole)} of all"
-    return _finding(
-        "warn",
-        "stacks",
-        "Largest stack",
+    verdict = [
         prose(said),
         ": ",
         code(call) if call else "no stack was seen",
-        *([", ", what(stack)] if what(stack) else []),
-    )
+        [", ", what(stack)] if what(stack) else None,
+    ]
+    return finding("warn", "stacks", "Largest stack", verdict)
