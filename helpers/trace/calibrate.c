@@ -14,11 +14,17 @@
 
 enum {
 	MOST_FAULTS = 4096,
+	MOST_CALLS = 1 << 20,
 	PAGE = 4096,
 	DEPTHS = 24,
 	GROUP = 16,	       // faults with warm caches
 	SWEPT_BYTES = 2 << 20, // between two groups
 	LINE = 64,
+};
+
+/** A task of the child. */
+struct ask {
+	uint32_t faults, calls;
 };
 
 struct gr_calibration {
@@ -74,9 +80,42 @@ static uint64_t cause(char *memory, uint32_t faults)
 	return took;
 }
 
+/* Where a probe is, the kernel emulates the push. */
+__asm__(".pushsection .text\n"
+	".globl gr_calibration_called\n"
+	".type gr_calibration_called, @function\n"
+	"gr_calibration_called:\n"
+	"	push %rbp\n"
+	"	pop %rbp\n"
+	"	mov %rdi, %rax\n"
+	"	ret\n"
+	".size gr_calibration_called, . - gr_calibration_called\n"
+	".popsection\n");
+
+/* Call it from some depth of the stack. */
+static __attribute__((noinline)) uint64_t call(uint64_t value, unsigned depth)
+{
+	volatile char frame[64];
+
+	frame[0] = (char)depth;
+	if (depth)
+		return call(value, depth - 1) + (uint64_t)!frame[0];
+	return gr_calibration_called(value);
+}
+
+static uint64_t call_often(uint32_t calls)
+{
+	uint64_t begin = cpu_ns(), sum = 0;
+
+	for (uint32_t i = 0; i < calls; i++)
+		sum += call(i + 1, i % DEPTHS);
+	uint64_t took = cpu_ns() - begin;
+	return sum ? took : 0;
+}
+
 static void serve(int asks, int answers)
 {
-	uint32_t faults;
+	struct ask ask;
 	char *memory = mmap(NULL, (size_t)MOST_FAULTS * PAGE,
 			    PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -85,8 +124,9 @@ static void serve(int asks, int answers)
 	if (memory == MAP_FAILED)
 		_exit(1);
 	madvise(memory, (size_t)MOST_FAULTS * PAGE, MADV_NOHUGEPAGE);
-	while (read(asks, &faults, sizeof(faults)) == sizeof(faults)) {
-		uint64_t took = cause(memory, faults);
+	while (read(asks, &ask, sizeof(ask)) == sizeof(ask)) {
+		uint64_t took = ask.calls ? call_often(ask.calls) :
+					    cause(memory, ask.faults);
 		if (write(answers, &took, sizeof(took)) != sizeof(took))
 			break;
 	}
@@ -140,14 +180,26 @@ pid_t gr_calibration_pid(const struct gr_calibration *c)
 	return c->pid;
 }
 
-uint64_t gr_calibration_run(struct gr_calibration *c, uint32_t faults)
+static uint64_t ask_child(struct gr_calibration *c, struct ask ask)
 {
 	uint64_t took;
 
-	if (faults > MOST_FAULTS)
-		faults = MOST_FAULTS;
-	if (write(c->asks, &faults, sizeof(faults)) != sizeof(faults) ||
+	if (write(c->asks, &ask, sizeof(ask)) != sizeof(ask) ||
 	    read(c->answers, &took, sizeof(took)) != sizeof(took))
 		return 0;
 	return took;
+}
+
+uint64_t gr_calibration_run(struct gr_calibration *c, uint32_t faults)
+{
+	return ask_child(c, (struct ask){ .faults = faults < MOST_FAULTS ?
+							    faults :
+							    MOST_FAULTS });
+}
+
+uint64_t gr_calibration_calls(struct gr_calibration *c, uint32_t calls)
+{
+	return ask_child(c, (struct ask){ .calls = calls < MOST_CALLS ?
+							   calls :
+							   MOST_CALLS });
 }

@@ -25,4 +25,14 @@ pid_t gr_calibration_pid(const struct gr_calibration *calibration);
 uint64_t gr_calibration_run(struct gr_calibration *calibration,
 			    uint32_t faults);
 
+/** Returns its argument. A probe at its entry costs what it costs at an
+ * instruction that the kernel emulates. */
+uint64_t gr_calibration_called(uint64_t value);
+
+/** Let the child call gr_calibration_called() as often as that, with an
+ * argument other than 0, from another depth each time. Return the processor time
+ * that it took, in ns; 0 if that failed. */
+uint64_t gr_calibration_calls(struct gr_calibration *calibration,
+			      uint32_t calls);
+
 #endif /* GR_TRACE_CALIBRATE_H */

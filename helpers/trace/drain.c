@@ -64,7 +64,7 @@ static void print_stack(struct gr_drain *d, uint32_t id)
 	gr_reply_stack(d->out, id, w, d->place_ids);
 }
 
-static uint32_t stack_of(struct gr_drain *d, const struct gr_event *e)
+uint32_t gr_drain_stack(struct gr_drain *d, const struct gr_event *e)
 {
 	struct gr_sample sample = {
 		.resume_pc = e->resume_pc,
@@ -111,7 +111,7 @@ static void put_event(struct gr_drain *d, const struct gr_event_head *head,
 static void take_full(struct gr_drain *d, const struct gr_event *e)
 {
 	struct slot *slot = &d->slots[e->head.tid % GR_EVENT_SLOTS];
-	uint32_t stack = stack_of(d, e);
+	uint32_t stack = gr_drain_stack(d, e);
 
 	*slot = (struct slot){ e->head.ref, stack };
 	if (!(e->head.flags & GR_EVENT_SAMPLE)) {
@@ -141,8 +141,8 @@ static void take_repeat(struct gr_drain *d, const struct gr_event_head *head)
 	put_event(d, head, is_known ? slot->stack : 0);
 }
 
-/** Is the event as long as it says? The ring is ours, but so is the check. */
-static bool is_whole(const struct gr_event *e, size_t bytes)
+// The ring is ours, but so is the check.
+bool gr_drain_is_whole(const struct gr_event *e, size_t bytes)
 {
 	size_t sum = offsetof(struct gr_event, data);
 
@@ -163,7 +163,7 @@ int gr_drain_take(void *ctx, void *event, size_t bytes)
 		return 0;
 	switch ((enum gr_event_kind)head->kind) {
 	case GR_EVENT_FULL:
-		if (is_whole(event, bytes))
+		if (gr_drain_is_whole(event, bytes))
 			take_full(d, event);
 		break;
 	case GR_EVENT_REPEAT:
@@ -179,6 +179,11 @@ int gr_drain_take(void *ctx, void *event, size_t bytes)
 		gr_unwinder_forget_maps(d->unwinder);
 		break;
 	}
+	return gr_drain_count(d);
+}
+
+int gr_drain_count(struct gr_drain *d)
+{
 	if (d->left)
 		d->left--;
 	return d->left && !d->out->is_broken ? 0 : -1;

@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "base/error.h"
+#include "helpers/trace/event.h"
 #include "helpers/trace/reply.h"
 
 struct gr_drain;
@@ -17,6 +18,14 @@ void gr_drain_destroy(struct gr_drain *drain);
 
 /** Take one event; a gr_probes_take. It refuses more after gr_drain_allow(). */
 int gr_drain_take(void *drain, void *event, size_t bytes);
+
+/** Unwind the stack of an event that is whole, and tell it if it is new. 0: it
+ * has none, or there is no room. */
+uint32_t gr_drain_stack(struct gr_drain *drain, const struct gr_event *event);
+/** Is an event with a stack as long as it says? */
+bool gr_drain_is_whole(const struct gr_event *event, size_t bytes);
+/** Count an event. Negative: no more of them are to be taken now. */
+int gr_drain_count(struct gr_drain *drain);
 
 /** The number of events until gr_drain_take() refuses. */
 void gr_drain_allow(struct gr_drain *drain, uint64_t events);

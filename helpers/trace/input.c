@@ -87,6 +87,8 @@ static enum gr_input_kind take_mode(struct gr_request *req, struct gr_words *w)
 		req->mode = GR_TRACE_RSS;
 	else if (!strcmp(name, "kernel"))
 		req->mode = GR_TRACE_KERNEL;
+	else if (!strcmp(name, "native"))
+		req->mode = GR_TRACE_NATIVE;
 	else
 		w->are_fine = false;
 	return GR_INPUT_FACT;
@@ -154,6 +156,93 @@ static enum gr_input_kind take_probe(struct gr_request *req, struct gr_words *w)
 	return GR_INPUT_FACT;
 }
 
+static enum gr_alloc_kind kind_of(const char *name)
+{
+	static const char *const names[GR_ALLOC_KINDS] = {
+		[GR_ALLOC_NONE] = "",
+		[GR_ALLOC_MALLOC] = "malloc",
+		[GR_ALLOC_CALLOC] = "calloc",
+		[GR_ALLOC_REALLOC] = "realloc",
+		[GR_ALLOC_REALLOCARRAY] = "reallocarray",
+		[GR_ALLOC_ALIGNED] = "aligned",
+		[GR_ALLOC_POSIX_MEMALIGN] = "posix_memalign",
+		[GR_ALLOC_NEW] = "new",
+		[GR_ALLOC_MMAP] = "mmap",
+		[GR_ALLOC_FREE] = "free",
+		[GR_ALLOC_MUNMAP] = "munmap",
+	};
+
+	for (size_t i = GR_ALLOC_MALLOC; i < GR_ALLOC_KINDS; i++)
+		if (!strcmp(names[i], name))
+			return (enum gr_alloc_kind)i;
+	return GR_ALLOC_NONE;
+}
+
+static enum gr_input_kind take_alloc_function(struct gr_request *req,
+					      struct gr_words *w)
+{
+	struct gr_alloc_request *a = &req->alloc;
+	struct gr_alloc_function f = {
+		.kind = w->count == 3 ? kind_of(w->word[1]) : GR_ALLOC_NONE,
+		.address = address(w, 2),
+	};
+
+	if (f.kind == GR_ALLOC_NONE || a->nfunctions == GR_MAX_ALLOC_FUNCTIONS)
+		w->are_fine = false;
+	if (w->are_fine)
+		a->functions[a->nfunctions++] = f;
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_alloc_sampler(struct gr_request *req,
+					     struct gr_words *w)
+{
+	struct gr_alloc_request *a = &req->alloc;
+	uint64_t addr = address(w, 1);
+
+	if (a->nsamplers == GR_MAX_SAMPLERS)
+		w->are_fine = false;
+	if (w->are_fine)
+		a->samplers[a->nsamplers++] = addr;
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_period(struct gr_request *req,
+				      struct gr_words *w)
+{
+	req->alloc.period_ms = (uint64_t)number(w, 1, 1, INT32_MAX);
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_full(struct gr_request *req, struct gr_words *w)
+{
+	(void)w;
+	req->alloc.is_full = true;
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_each(struct gr_request *req, struct gr_words *w)
+{
+	(void)w;
+	req->alloc.is_each = true;
+	return GR_INPUT_FACT;
+}
+
+static enum gr_input_kind take_one_of(struct gr_request *req,
+				      struct gr_words *w)
+{
+	req->alloc.sample = (uint32_t)number(w, 1, 1, INT32_MAX);
+	return GR_INPUT_FACT;
+}
+
+/* The largest size: 0 is none. */
+static enum gr_input_kind take_sizes(struct gr_request *req, struct gr_words *w)
+{
+	req->alloc.min_bytes = address(w, 1);
+	req->alloc.max_bytes = address(w, 2);
+	return GR_INPUT_FACT;
+}
+
 static enum gr_input_kind take_wait(struct gr_request *req, struct gr_words *w)
 {
 	(void)w;
@@ -163,8 +252,12 @@ static enum gr_input_kind take_wait(struct gr_request *req, struct gr_words *w)
 
 static enum gr_input_kind take_start(struct gr_request *req, struct gr_words *w)
 {
+	const struct gr_alloc_request *a = &req->alloc;
+	bool has_place = a->nfunctions || a->nsamplers;
+
 	w->are_fine = w->are_fine && req->has_mode &&
-		      (req->mode != GR_TRACE_GO || req->probe_address);
+		      (req->mode != GR_TRACE_GO || req->probe_address) &&
+		      (req->mode != GR_TRACE_NATIVE || has_place);
 	return GR_INPUT_START;
 }
 
@@ -185,12 +278,24 @@ static const struct {
 	size_t words;
 	enum gr_input_kind (*take)(struct gr_request *req, struct gr_words *w);
 } line_rows[] = {
-	{ "mode", 2, take_mode },	  { "budget", 2, take_budget },
-	{ "tls_g", 2, take_tls_g },	  { "offset", 3, take_offset },
-	{ "go_module", 8, take_module },  { "sample_probe", 4, take_probe },
-	{ "wait", 1, take_wait },	  { "start", 1, take_start },
-	{ "tick", 2, take_tick },	  { "end", 1, take_end },
+	{ "mode", 2, take_mode },
+	{ "budget", 2, take_budget },
+	{ "tls_g", 2, take_tls_g },
+	{ "offset", 3, take_offset },
+	{ "go_module", 8, take_module },
+	{ "sample_probe", 4, take_probe },
+	{ "wait", 1, take_wait },
+	{ "start", 1, take_start },
+	{ "tick", 2, take_tick },
+	{ "end", 1, take_end },
 	{ "sweepgen", 2, take_sweepgen },
+	{ "alloc_function", 3, take_alloc_function },
+	{ "alloc_sampler", 2, take_alloc_sampler },
+	{ "period", 2, take_period },
+	{ "full", 1, take_full },
+	{ "each", 1, take_each },
+	{ "sample", 2, take_one_of },
+	{ "sizes", 3, take_sizes },
 };
 
 struct gr_error *gr_input_parse(struct gr_request *req, char *line,

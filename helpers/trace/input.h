@@ -7,11 +7,13 @@
 #include "base/error.h"
 #include "helpers/trace/event.h"
 #include "helpers/trace/go_frames.h"
+#include "helpers/trace/native_event.h"
 
 enum gr_trace_mode {
 	GR_TRACE_RSS,
 	GR_TRACE_GO,
 	GR_TRACE_KERNEL,
+	GR_TRACE_NATIVE,
 };
 
 /** The kind of a line. */
@@ -21,6 +23,27 @@ enum gr_input_kind {
 	GR_INPUT_START,
 	GR_INPUT_TICK, /**< request.tick is its number */
 	GR_INPUT_END,
+};
+
+enum { GR_MAX_ALLOC_FUNCTIONS = 512, GR_MAX_SAMPLERS = 16 };
+
+/** Where the calls of a function of an allocator are seen. */
+struct gr_alloc_function {
+	enum gr_alloc_kind kind;
+	uint64_t address;
+};
+
+/** The calls that the mode native is to see. */
+struct gr_alloc_request {
+	struct gr_alloc_function functions[GR_MAX_ALLOC_FUNCTIONS];
+	size_t nfunctions;
+	uint64_t samplers[GR_MAX_SAMPLERS]; /**< addresses of code */
+	size_t nsamplers;
+	uint64_t period_ms; /**< of the windows */
+	bool is_full;	    /**< There are no windows: all calls are seen. */
+	bool is_each;	    /**< Each call is told at once. */
+	uint32_t sample;    /**< One call of so many; 0, 1: each. */
+	uint64_t min_bytes, max_bytes;
 };
 
 /** All that the lines have said. */
@@ -35,6 +58,7 @@ struct gr_request {
 	struct gr_go_module module;
 	uint64_t probe_address; /**< of the runtime's samples; 0: none */
 	uint32_t pointer_register, size_register;
+	struct gr_alloc_request alloc;
 	uint64_t tick;
 };
 

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "helpers/trace/allocations.h"
 #include "helpers/trace/drain.h"
 #include "helpers/trace/input.h"
 #include "helpers/trace/kmem.h"
@@ -41,8 +42,9 @@ struct trace {
 	struct gr_reply output;
 	struct gr_drain *drain;
 	struct gr_probes *probes;
-	struct gr_kmem *kernel;	   // in the mode kernel
-	struct gr_probe_sums told; // with the last tick
+	struct gr_kmem *kernel;	       // in the mode kernel
+	struct gr_allocations *native; // in the mode native
+	struct gr_probe_sums told;     // with the last tick
 	struct gr_kernel_counts told_kernel;
 	struct gr_drain_news found; // since the last tick
 	uint64_t told_cpu_ns;
@@ -67,6 +69,8 @@ static void detach(struct trace *t)
 	gr_probes_detach(t->probes);
 	if (t->kernel)
 		gr_kmem_detach(t->kernel);
+	if (t->native)
+		gr_allocations_end(t->native);
 }
 
 static void tell_gone(struct trace *t, const char *why)
@@ -132,6 +136,20 @@ static void tell_kernel(struct trace *t, struct gr_probe_sums *sums)
 	t->told_kernel = now;
 }
 
+/** Add what was counted of calls of allocators. */
+static void add_native(struct trace *t, struct gr_probe_sums *sums)
+{
+	gr_allocations_read(t->native);
+	struct gr_alloc_sums now = gr_allocations_sums(t->native);
+	struct gr_blocks_news news = gr_allocations_news(t->native);
+	sums->events += now.calls;
+	sums->ns += now.ns;
+	sums->missed += now.lost;
+	sums->no_stack += now.no_stack;
+	t->found.table_full += news.table_full;
+	t->found.no_stack += news.no_stack;
+}
+
 static void tell_tick(struct trace *t)
 {
 	const struct gr_probe_sums *old = &t->told;
@@ -140,6 +158,8 @@ static void tell_tick(struct trace *t)
 	struct gr_probe_sums now = gr_probes_sums(t->probes);
 	if (t->kernel)
 		tell_kernel(t, &now);
+	if (t->native)
+		add_native(t, &now);
 	tell_lost(t, "ring_full", now.ring_full - old->ring_full);
 	tell_lost(t, "over_budget", now.over_budget - old->over_budget);
 	tell_lost(t, "table_full", t->found.table_full);
@@ -184,6 +204,27 @@ static void tell_probes(struct trace *t)
 	for (size_t i = 0; t->kernel && (text = gr_kmem_text(t->kernel, i));
 	     i++)
 		gr_reply_line(&t->output, "probe %s", text);
+	for (size_t i = 0;
+	     t->native && (text = gr_allocations_text(t->native, i)); i++)
+		gr_reply_line(&t->output, "probe %s", text);
+}
+
+/** Load and attach the probes of the mode. */
+static struct gr_error *start_probes(struct trace *t)
+{
+	struct gr_error *err = gr_probes_load(
+		t->pid, &t->request, gr_drain_take, t->drain, &t->probes);
+
+	if (!err)
+		err = gr_probes_start(t->probes);
+	if (!err && t->request.mode == GR_TRACE_KERNEL)
+		err = gr_kmem_load(t->pid, &t->request, &t->kernel);
+	if (!err && t->kernel)
+		err = gr_kmem_attach(t->kernel);
+	if (!err && t->request.mode == GR_TRACE_NATIVE)
+		err = gr_allocations_new(t->pid, &t->request, t->drain,
+					 &t->output, STDIN_FILENO, &t->native);
+	return !err && t->native ? gr_allocations_start(t->native) : err;
 }
 
 static struct gr_error *start(struct trace *t)
@@ -195,14 +236,7 @@ static struct gr_error *start(struct trace *t)
 	err = gr_rights_check_process(t->pid);
 	if (err)
 		return err;
-	err = gr_probes_load(t->pid, &t->request, gr_drain_take, t->drain,
-			     &t->probes);
-	if (!err)
-		err = gr_probes_start(t->probes);
-	if (!err && t->request.mode == GR_TRACE_KERNEL)
-		err = gr_kmem_load(t->pid, &t->request, &t->kernel);
-	if (!err && t->kernel)
-		err = gr_kmem_attach(t->kernel);
+	err = start_probes(t);
 	if (err)
 		return instead(t, err);
 	tell_probes(t);
@@ -224,6 +258,8 @@ static void end(struct trace *t)
 		return;
 	detach(t);
 	tell_tick(t);
+	if (t->native)
+		gr_allocations_tell(t->native);
 	gr_reply_line(&t->output, "end");
 	gr_reply_flush(&t->output);
 }
@@ -252,6 +288,8 @@ static struct gr_error *obey(struct trace *t, enum gr_input_kind kind)
 			gr_probes_configure(t->probes, &t->request);
 		if (t->kernel)
 			gr_kmem_configure(t->kernel, &t->request);
+		if (t->native)
+			gr_allocations_configure(t->native, &t->request);
 		return NULL;
 	case GR_INPUT_GO_MODULE:
 		return take_module(t);
@@ -298,7 +336,8 @@ static bool is_held(struct trace *t)
 /** How long to wait for the next look at the events; -1: there are none. */
 static int wait_ms(const struct trace *t)
 {
-	bool has_samples = t->request.mode == GR_TRACE_GO;
+	bool has_samples = t->request.mode == GR_TRACE_GO ||
+			   (t->native && gr_allocations_is_busy(t->native));
 
 	if (!t->probes || t->is_gone)
 		return -1;
@@ -322,7 +361,9 @@ static struct gr_error *run(struct trace *t)
 			gr_drain_forget_maps(t->drain);
 		if (t->probes && !is_held(t))
 			is_idle = drain_some(t);
-		if (t->output.nsamples)
+		if (t->native && !t->is_gone)
+			gr_allocations_step(t->native);
+		if (gr_reply_is_urgent(&t->output))
 			gr_reply_flush(&t->output);
 		if (fds[1].revents) {
 			drain_all(t);
@@ -357,6 +398,7 @@ static struct gr_error *trace(struct trace *t)
 	if (!err)
 		err = run(t);
 	gr_kmem_destroy(t->kernel);
+	gr_allocations_destroy(t->native);
 	gr_probes_destroy(t->probes);
 	gr_drain_destroy(t->drain);
 	close(t->pidfd);

@@ -111,8 +111,7 @@ static void set_rows(struct gr_probes *p, enum gr_trace_mode mode)
 	memcpy(p->rows, rows, sizeof(rows));
 }
 
-/** Bytes of the ring: a power of two, and a small part of what is free. */
-static uint64_t ring_bytes(void)
+uint64_t gr_probes_size_of_ring(void)
 {
 	uint64_t bytes = RING_BYTES;
 	uint64_t kb = gr_number_after("/proc/meminfo", "MemAvailable");
@@ -159,7 +158,7 @@ static struct gr_error *load(struct gr_probes *p, bool is_large)
 	if (p->ncpus < 1 || p->ncpus > GR_EVENT_MAX_CPUS)
 		return gr_error_format(GR_ERROR_LIMIT,
 				       "processors: 1 to 4,096 are supported");
-	p->ring_bytes = is_large ? ring_bytes() : RING_LEAST_BYTES;
+	p->ring_bytes = is_large ? gr_probes_size_of_ring() : RING_LEAST_BYTES;
 	bpf_map__set_max_entries(s->maps.ring, (uint32_t)p->ring_bytes);
 	bpf_map__set_max_entries(s->maps.scratch, (uint32_t)p->ncpus);
 	for (size_t i = 0; i < PROGRAMS; i++)
@@ -201,7 +200,8 @@ struct gr_error *gr_probes_load(pid_t pid, const struct gr_request *req,
 	if (req->mode == GR_TRACE_GO)
 		err = find_sampler(p, req->probe_address);
 	if (!err)
-		err = load(p, req->mode != GR_TRACE_KERNEL);
+		err = load(p, req->mode == GR_TRACE_RSS ||
+				      req->mode == GR_TRACE_GO);
 	if (!err)
 		err = gr_probes_set_target(&p->skel->bss->config, pid);
 	if (err)
@@ -220,15 +220,21 @@ void gr_probes_set_budget(struct gr_event_config *c,
 	c->debt_ns = req->budget_ppm * DEBT_MS;
 }
 
+void gr_probes_set_goroutines(struct gr_event_config *c,
+			      const struct gr_request *req)
+{
+	c->tls_g = req->tls_g;
+	c->sweepgen_address = req->sweepgen_address;
+	c->offsets = req->offsets;
+	c->has_offsets = gr_input_has_offsets(req);
+}
+
 void gr_probes_configure(struct gr_probes *p, const struct gr_request *req)
 {
 	struct gr_event_config *c = &p->skel->bss->config;
 
 	gr_probes_set_budget(c, req);
-	c->tls_g = req->tls_g;
-	c->sweepgen_address = req->sweepgen_address;
-	c->offsets = req->offsets;
-	c->has_offsets = gr_input_has_offsets(req);
+	gr_probes_set_goroutines(c, req);
 	c->pointer_register = req->pointer_register;
 	c->size_register = req->size_register;
 	c->ring_bytes = p->ring_bytes;

@@ -29,6 +29,12 @@ struct gr_error *gr_probes_set_target(struct gr_event_config *config,
 /** Set the share of a processor, and how much of it may be saved up. */
 void gr_probes_set_budget(struct gr_event_config *config,
 			  const struct gr_request *req);
+/** Set where the goroutine of a thread is found. */
+void gr_probes_set_goroutines(struct gr_event_config *config,
+			      const struct gr_request *req);
+/** Bytes of a ring for stacks: a power of two, and a small part of the memory
+ * that is free. */
+uint64_t gr_probes_size_of_ring(void);
 /** Runs that the kernel left out, as the program ran already. */
 uint64_t gr_probes_missed_runs(const struct bpf_program *program);
 

@@ -26,6 +26,10 @@ static void write_all(struct gr_reply *out)
 		      sizeof(out->events[0]));
 	write_records(out, "samples", out->samples, &out->nsamples,
 		      sizeof(out->samples[0]));
+	write_records(out, "labels", out->labels, &out->nlabels,
+		      sizeof(out->labels[0]));
+	write_records(out, "each", out->each, &out->neach,
+		      sizeof(out->each[0]));
 }
 
 void gr_reply_line(struct gr_reply *out, const char *fmt, ...)
@@ -83,6 +87,30 @@ void gr_reply_sample(struct gr_reply *out, const struct gr_out_sample *sample)
 	out->samples[out->nsamples++] = *sample;
 	if (out->nsamples == GR_BATCH)
 		write_all(out);
+}
+
+void gr_reply_labels(struct gr_reply *out, const struct gr_out_labels *labels)
+{
+	out->labels[out->nlabels++] = *labels;
+	if (out->nlabels == GR_BATCH)
+		write_all(out);
+}
+
+void gr_reply_each(struct gr_reply *out, const struct gr_out_block *block)
+{
+	out->each[out->neach++] = *block;
+	if (out->neach == GR_BATCH)
+		write_all(out);
+}
+
+void gr_reply_block(struct gr_reply *out, const struct gr_out_block *block)
+{
+	check(out, fwrite(block, sizeof(*block), 1, out->file) == 1);
+}
+
+bool gr_reply_is_urgent(const struct gr_reply *out)
+{
+	return out->nsamples || out->nlabels || out->neach;
 }
 
 void gr_reply_kernel_place(struct gr_reply *out, uint64_t pc, const char *name)

@@ -19,8 +19,10 @@
 #include "helpers/trace/trace.skel.h"
 
 enum {
-	TRACE_UPROBE_MULTI = 48, // enum bpf_attach_type, since 6.6
-	MAPS_MAX = 1 << 20,	 // lines
+	TRACE_UPROBE_MULTI = 48,   // enum bpf_attach_type, since 6.6
+	TRACE_UPROBE_SESSION = 57, // since 6.13
+	MULTI_RETURN = 1,	   // BPF_F_UPROBE_MULTI_RETURN
+	MAPS_MAX = 1 << 20,	   // lines
 };
 
 /** The part of union bpf_attr for uprobe.multi, which older headers lack. */
@@ -88,25 +90,51 @@ struct gr_error *gr_sampler_find(pid_t pid, uint64_t addr,
 void gr_sampler_prepare(struct bpf_program *program, enum gr_sampler_way way)
 {
 	if (way != GR_SAMPLER_PERF)
-		bpf_program__set_expected_attach_type(
-			program, (enum bpf_attach_type)TRACE_UPROBE_MULTI);
+		gr_sampler_prepare_many(program, GR_SAMPLER_ENTRY);
 }
 
-static int attach_multi(int program, pid_t pid,
-			const struct gr_sampler_place *place)
+static enum bpf_attach_type type_of(enum gr_sampler_when when)
 {
-	const uint64_t offset = place->offset;
+	return (enum bpf_attach_type)(when == GR_SAMPLER_SESSION ?
+					      TRACE_UPROBE_SESSION :
+					      TRACE_UPROBE_MULTI);
+}
+
+void gr_sampler_prepare_many(struct bpf_program *program,
+			     enum gr_sampler_when when)
+{
+	bpf_program__set_expected_attach_type(program, type_of(when));
+}
+
+int gr_sampler_attach_many(const struct bpf_program *program,
+			   enum gr_sampler_when when, pid_t pid,
+			   const struct gr_sampler_places *places)
+{
 	struct multi_attr attr = {
-		.prog_fd = (uint32_t)program,
-		.attach_type = TRACE_UPROBE_MULTI,
-		.path = (uintptr_t)place->path,
-		.offsets = (uintptr_t)&offset,
-		.count = 1,
+		.prog_fd = (uint32_t)bpf_program__fd(program),
+		.attach_type = (uint32_t)type_of(when),
+		.path = (uintptr_t)places->path,
+		.offsets = (uintptr_t)places->offsets,
+		.cookies = (uintptr_t)places->cookies,
+		.count = (uint32_t)places->count,
+		.multi_flags = when == GR_SAMPLER_RETURN ? MULTI_RETURN : 0,
 		.pid = (uint32_t)pid,
 	};
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
 
 	return fd < 0 ? -errno : fd;
+}
+
+static int attach_multi(const struct bpf_program *program, pid_t pid,
+			const struct gr_sampler_place *place)
+{
+	const struct gr_sampler_places places = {
+		.path = place->path,
+		.offsets = &place->offset,
+		.count = 1,
+	};
+
+	return gr_sampler_attach_many(program, GR_SAMPLER_ENTRY, pid, &places);
 }
 
 /** The number of the kind of events that uprobes are, or -1. */
@@ -148,11 +176,9 @@ int gr_sampler_attach(const struct bpf_program *program,
 		      enum gr_sampler_way way, pid_t pid,
 		      const struct gr_sampler_place *place)
 {
-	int fd = bpf_program__fd(program);
-
 	if (way == GR_SAMPLER_PERF)
-		return attach_perf(fd, place);
-	return attach_multi(fd, way == GR_SAMPLER_MULTI ? pid : 0, place);
+		return attach_perf(bpf_program__fd(program), place);
+	return attach_multi(program, way == GR_SAMPLER_MULTI ? pid : 0, place);
 }
 
 // ----------------------------------------------------------- the test of ways

@@ -55,4 +55,35 @@ int gr_sampler_attach(const struct bpf_program *program,
 		      enum gr_sampler_way way, pid_t pid,
 		      const struct gr_sampler_place *place);
 
+/** When a program runs that has many places. */
+enum gr_sampler_when {
+	GR_SAMPLER_ENTRY,
+	GR_SAMPLER_RETURN,
+	/** At both, with one program (Linux 6.13). If it returns 1 at the entry, it
+	 * does not run at the return, and that costs nothing. */
+	GR_SAMPLER_SESSION,
+};
+
+/** Many places of one file. */
+struct gr_sampler_places {
+	const char *path;
+	const uint64_t *offsets;
+	const uint64_t *cookies; /**< what bpf_get_attach_cookie() returns */
+	size_t count;
+};
+
+/** Prepare a program that is not loaded yet for uprobe.multi. */
+void gr_sampler_prepare_many(struct bpf_program *program,
+			     enum gr_sampler_when when);
+
+/**
+ * Attach a loaded program by uprobe.multi.
+ *
+ * @param pid 0: to all processes of the file.
+ * @return A file; the probes end when it is closed. Negative: -errno.
+ */
+int gr_sampler_attach_many(const struct bpf_program *program,
+			   enum gr_sampler_when when, pid_t pid,
+			   const struct gr_sampler_places *places);
+
 #endif /* GR_TRACE_SAMPLER_H */

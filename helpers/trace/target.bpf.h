@@ -17,7 +17,7 @@
 
 #define RELOCATED __attribute__((preserve_access_index))
 #define NOINLINE static __attribute__((__noinline__))
-#define INLINE static __attribute__((__always_inline__))
+#define INLINE static inline __attribute__((__always_inline__))
 
 enum { REFILL_NS = 1000000 };
 

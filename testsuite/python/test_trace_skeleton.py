@@ -14,7 +14,7 @@ if not FOLDER.exists():
     pytest.skip("no helpers/trace in this tree", allow_module_level=True)
 
 
-@pytest.mark.parametrize("name", ["trace", "kernel"])
+@pytest.mark.parametrize("name", ["trace", "kernel", "native"])
 def test_it_fits_its_sources(name):
     sources = [
         *sorted(FOLDER.glob("*.bpf.[ch]")),

@@ -160,6 +160,93 @@ TEST(a_line_without_an_end_is_refused)
 	close(fds[1]);
 }
 
+// ---------------------------------------------------------------- allocations
+
+/** Take lines up to a NULL; false if one of them is not understood. */
+static bool takes(struct gr_request *req, const char *const *lines)
+{
+	enum gr_input_kind kind;
+	char line[128];
+
+	for (; *lines; lines++) {
+		snprintf(line, sizeof(line), "%s", *lines);
+		struct gr_error *err = gr_input_parse(req, line, &kind);
+		if (err) {
+			gr_error_destroy(err);
+			return false;
+		}
+	}
+	return true;
+}
+
+TEST(functions_of_allocators_are_taken)
+{
+	struct gr_request req = { 0 };
+
+	assert_true(takes(&req, (const char *const[]){
+					"mode native",
+					"alloc_function posix_memalign 0x7000",
+					"alloc_function munmap 0x8000",
+					"alloc_sampler 0x9000", "period 5000",
+					"full", "each", "sample 100",
+					"sizes 16 4096", "start", NULL }));
+	assert_int_equal(req.mode, GR_TRACE_NATIVE);
+	assert_int_equal(req.alloc.nfunctions, 2);
+	assert_int_equal(req.alloc.functions[0].kind, GR_ALLOC_POSIX_MEMALIGN);
+	assert_int_equal(req.alloc.functions[0].address, 0x7000);
+	assert_int_equal(req.alloc.functions[1].kind, GR_ALLOC_MUNMAP);
+	assert_int_equal(req.alloc.nsamplers, 1);
+	assert_int_equal(req.alloc.samplers[0], 0x9000);
+	assert_int_equal(req.alloc.period_ms, 5000);
+	assert_true(req.alloc.is_full && req.alloc.is_each);
+	assert_int_equal(req.alloc.sample, 100);
+	assert_int_equal(req.alloc.min_bytes, 16);
+	assert_int_equal(req.alloc.max_bytes, 4096);
+}
+
+TEST(odd_functions_are_refused)
+{
+	static const char *const lines[] = {
+		"alloc_function other 0x7000",
+		"alloc_function malloc",
+		"alloc_function malloc x",
+		"alloc_sampler -1",
+		"period 0",
+		"sample 0",
+		"sizes 16",
+		"full 1",
+	};
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(lines); i++) {
+		struct gr_request req = { 0 };
+		assert_false(
+			takes(&req, (const char *const[]){ "mode native",
+							   lines[i], NULL }));
+		assert_int_equal(req.alloc.nfunctions, 0);
+	}
+}
+
+TEST(native_needs_a_function)
+{
+	struct gr_request req = { 0 };
+
+	assert_false(takes(&req, (const char *const[]){ "mode native", "start",
+							NULL }));
+}
+
+TEST(functions_are_bounded)
+{
+	struct gr_request req = { 0 };
+	static const char *const one[] = { "alloc_function malloc 0x7000",
+					   NULL };
+	size_t n = 0;
+
+	while (n < 2 * GR_MAX_ALLOC_FUNCTIONS && takes(&req, one))
+		n++;
+	assert_int_equal(n, GR_MAX_ALLOC_FUNCTIONS);
+	assert_int_equal(req.alloc.nfunctions, GR_MAX_ALLOC_FUNCTIONS);
+}
+
 // ----------------------------------------------------------------- the budget
 
 TEST(an_account_grows_by_its_share)

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "helpers/trace/allocations.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <time.h>
+
+#include "helpers/trace/windows.h"
+
+enum {
+	COUNTING_MS = 1000,
+	COUNTING_POLL_MS = 10,
+	COUNTED_SECONDS = 5,	 // whose budget the counting may take
+	SETTLED_NS = 1000000000, // after which a block may be here to stay
+	SETTLED_MOST = 512,	 // stacks between two looks at the events
+	ROUND_EVENTS = 4096,
+	MOST_ROUNDS = 1 << 16,
+};
+
+static const uint64_t SECOND_NS = 1000000000;
+
+struct gr_allocations {
+	struct gr_drain *drain;
+	struct gr_reply *reply;
+	struct gr_alloc_probes *probes;
+	struct gr_blocks_table *blocks;
+	struct gr_windows windows;
+	uint64_t budget_ppm, period_ns;
+	bool is_full, has_ended;
+	double calls_per_s;
+	uint64_t change_ns; // in which probes come and go
+	uint64_t forgot_ns; // when mappings were forgotten
+	// The window that is open, and its sums at the beginning.
+	uint32_t window;
+	uint64_t began_ns;
+	struct gr_alloc_sums at_begin;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+// ------------------------------------------------------------------- counting
+
+/* The time that the counting may cost the process, in ns. */
+static uint64_t counting_budget_ns(const struct gr_allocations *a)
+{
+	if (!a->budget_ppm || a->is_full)
+		return UINT64_MAX;
+	return a->budget_ppm * COUNTED_SECONDS * 1000;
+}
+
+/* Wait until the second is over, the budget is spent, or somebody writes to us.
+ * Return the time. */
+static uint64_t wait_for_calls(struct gr_allocations *a, int input)
+{
+	struct pollfd fd = { input, POLLIN, 0 };
+	uint64_t begin = now_ns(), passed = 0;
+	const uint64_t before = gr_allocations_sums(a).ns;
+
+	while (passed < COUNTING_MS * (SECOND_NS / 1000) &&
+	       gr_allocations_sums(a).ns - before < counting_budget_ns(a) &&
+	       poll(&fd, 1, COUNTING_POLL_MS) <= 0)
+		passed = now_ns() - begin;
+	return now_ns() - begin;
+}
+
+static struct gr_error *count(struct gr_allocations *a, int input)
+{
+	uint64_t began = now_ns(), attached, waited, counted;
+	struct gr_error *err = gr_alloc_probes_attach(a->probes);
+
+	if (err)
+		return err;
+	attached = now_ns();
+	uint64_t before = gr_allocations_sums(a).calls;
+	gr_alloc_probes_set(a->probes, GR_NATIVE_COUNTING, 0);
+	waited = wait_for_calls(a, input);
+	gr_alloc_probes_set(a->probes, GR_NATIVE_CLOSED, 0);
+	counted = gr_allocations_sums(a).calls - before;
+	uint64_t closed = now_ns();
+	gr_alloc_probes_detach(a->probes);
+	a->change_ns = attached - began + (now_ns() - closed);
+	a->calls_per_s =
+		waited ? (double)counted / (double)waited * (double)SECOND_NS :
+			 0;
+	gr_reply_line(a->reply, "counted %" PRIu64 " %" PRIu64 " %" PRIu64,
+		      counted, waited,
+		      gr_alloc_probes_costs(a->probes).whole_call_ns);
+	return NULL;
+}
+
+struct gr_error *gr_allocations_new(pid_t pid, const struct gr_request *req,
+				    struct gr_drain *drain,
+				    struct gr_reply *reply, int input,
+				    struct gr_allocations **ret)
+{
+	struct gr_allocations *a = calloc(1, sizeof(*a));
+
+	*ret = a;
+	if (!a)
+		return &gr_enomem;
+	a->drain = drain;
+	a->reply = reply;
+	a->budget_ppm = req->budget_ppm;
+	a->period_ns = (req->alloc.period_ms ? req->alloc.period_ms : 10000) *
+		       (SECOND_NS / 1000);
+	a->is_full = req->alloc.is_full;
+	a->blocks = gr_blocks_new(drain, reply, req->alloc.is_each);
+	if (!a->blocks)
+		return &gr_enomem;
+	struct gr_error *err = gr_alloc_probes_load(pid, req, gr_blocks_take,
+						    a->blocks, &a->probes);
+	if (err || !gr_alloc_probes_has_functions(a->probes))
+		return err;
+	return count(a, input);
+}
+
+void gr_allocations_destroy(struct gr_allocations *a)
+{
+	if (!a)
+		return;
+	gr_alloc_probes_destroy(a->probes);
+	gr_blocks_destroy(a->blocks);
+	free(a);
+}
+
+// -------------------------------------------------------------------- windows
+
+struct gr_error *gr_allocations_start(struct gr_allocations *a)
+{
+	struct gr_alloc_costs costs = gr_alloc_probes_costs(a->probes);
+
+	a->windows.is_full = a->is_full;
+	gr_windows_set_cost(&a->windows, a->calls_per_s, costs.whole_call_ns,
+			    costs.hit_ns, a->change_ns);
+	gr_windows_begin(&a->windows, now_ns(), a->period_ns, a->budget_ppm,
+			 gr_allocations_sums(a).ns, now_ns());
+	return gr_alloc_probes_attach_samplers(a->probes);
+}
+
+static void begin_window(struct gr_allocations *a)
+{
+	gr_drain_forget_maps(a->drain);
+	a->at_begin = gr_allocations_sums(a);
+	a->began_ns = now_ns();
+	gr_alloc_probes_set(a->probes, GR_NATIVE_OPEN, ++a->window);
+}
+
+/* Take all events of the window that ends, which then is told. */
+static void end_window(struct gr_allocations *a, uint64_t ended_ns)
+{
+	gr_allocations_read(a);
+	struct gr_alloc_sums now = gr_allocations_sums(a);
+	uint64_t calls = now.calls - a->at_begin.calls;
+	uint64_t took_ns = ended_ns - a->began_ns;
+
+	gr_reply_line(a->reply,
+		      "window %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		      " %" PRIu64,
+		      a->window, a->began_ns, ended_ns, calls,
+		      now.lost - a->at_begin.lost);
+	if (took_ns)
+		a->calls_per_s =
+			(double)calls / (double)took_ns * (double)SECOND_NS;
+	// Deep stacks take longer than those of the child.
+	struct gr_alloc_costs costs = gr_alloc_probes_costs(a->probes);
+	uint64_t each = calls ? (now.ns - a->at_begin.ns) / calls : 0;
+	if (each < costs.whole_call_ns)
+		each = costs.whole_call_ns;
+	gr_windows_set_cost(&a->windows, a->calls_per_s, each, costs.hit_ns,
+			    a->change_ns);
+}
+
+static void open_window(struct gr_allocations *a)
+{
+	uint64_t began = now_ns();
+	struct gr_error *err = gr_alloc_probes_attach(a->probes);
+
+	a->change_ns = now_ns() - began;
+	if (err) { // the next period tries again
+		gr_error_destroy(err);
+		gr_alloc_probes_detach(a->probes);
+		a->windows.is_open = false;
+		a->windows.opens_ns = 0;
+		return;
+	}
+	begin_window(a);
+}
+
+static void close_window(struct gr_allocations *a)
+{
+	uint64_t ended = now_ns();
+
+	gr_alloc_probes_set(a->probes, GR_NATIVE_CLOSED, a->window);
+	gr_alloc_probes_detach(a->probes);
+	a->change_ns += now_ns() - ended;
+	end_window(a, ended);
+	a->began_ns = 0;
+}
+
+/* Unwind the stacks of what has survived. Libraries may come and go. */
+static void settle(struct gr_allocations *a)
+{
+	uint64_t now = now_ns();
+
+	gr_blocks_settle(a->blocks, now - SETTLED_NS, SETTLED_MOST);
+	if (now - a->forgot_ns > SECOND_NS) {
+		a->forgot_ns = now;
+		gr_drain_forget_maps(a->drain);
+	}
+}
+
+void gr_allocations_step(struct gr_allocations *a)
+{
+	gr_allocations_read(a);
+	settle(a);
+	if (a->has_ended || !gr_alloc_probes_has_functions(a->probes))
+		return;
+	switch (gr_windows_step(&a->windows, now_ns(),
+				gr_allocations_sums(a).ns)) {
+	case GR_WINDOWS_OPEN:
+		open_window(a);
+		break;
+	case GR_WINDOWS_CLOSE:
+		close_window(a);
+		break;
+	case GR_WINDOWS_NEXT:
+		end_window(a, now_ns());
+		begin_window(a);
+		break;
+	case GR_WINDOWS_WAIT:
+		break;
+	}
+}
+
+bool gr_allocations_is_busy(const struct gr_allocations *a)
+{
+	return a->began_ns != 0;
+}
+
+// --------------------------------------------------------------------- events
+
+void gr_allocations_read(struct gr_allocations *a)
+{
+	for (int i = 0; i < MOST_ROUNDS && !a->reply->is_broken; i++) {
+		gr_drain_allow(a->drain, ROUND_EVENTS);
+		gr_alloc_probes_read(a->probes);
+		if (gr_drain_left(a->drain) > 0)
+			break;
+	}
+}
+
+void gr_allocations_end(struct gr_allocations *a)
+{
+	if (a->has_ended)
+		return;
+	a->has_ended = true;
+	if (a->began_ns)
+		close_window(a);
+	gr_alloc_probes_set(a->probes, GR_NATIVE_CLOSED, a->window);
+	gr_alloc_probes_end(a->probes);
+	gr_allocations_read(a);
+	gr_blocks_settle(a->blocks, UINT64_MAX, SIZE_MAX);
+}
+
+void gr_allocations_tell(struct gr_allocations *a)
+{
+	gr_blocks_tell(a->blocks);
+}
+
+void gr_allocations_configure(struct gr_allocations *a,
+			      const struct gr_request *req)
+{
+	gr_alloc_probes_configure(a->probes, req);
+}
+
+const char *gr_allocations_text(const struct gr_allocations *a, size_t i)
+{
+	return gr_alloc_probes_text(a->probes, i);
+}
+
+struct gr_alloc_sums gr_allocations_sums(const struct gr_allocations *a)
+{
+	return gr_alloc_probes_sums(a->probes);
+}
+
+struct gr_blocks_news gr_allocations_news(struct gr_allocations *a)
+{
+	return gr_blocks_news(a->blocks);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/**
+ * native_event: what the BPF programs at the functions of C allocators share
+ * with their reader. An allocation is a struct gr_event whose head has one of
+ * the kinds below; its flags are the kind of the function, and its number is
+ * that of the window, or the bytes that a sample stands for.
+ */
+#ifndef GR_TRACE_NATIVE_EVENT_H
+#define GR_TRACE_NATIVE_EVENT_H
+
+#include "helpers/trace/event.h"
+
+enum gr_native_event_kind {
+	/** struct gr_event, after the return; rip is within the call. */
+	GR_NATIVE_ALLOC = 16,
+	GR_NATIVE_FREE, /**< a head; it comes before the memory is free */
+	/** struct gr_event: a sample of a library (USDT otel_memory:alloc). */
+	GR_NATIVE_SAMPLE,
+};
+
+/** A function by its arguments and its result. */
+enum gr_alloc_kind {
+	GR_ALLOC_NONE,
+	GR_ALLOC_MALLOC,	 /**< (size, ...) */
+	GR_ALLOC_CALLOC,	 /**< (count, size) */
+	GR_ALLOC_REALLOC,	 /**< (old, size, ...) */
+	GR_ALLOC_REALLOCARRAY,	 /**< (old, count, size) */
+	GR_ALLOC_ALIGNED,	 /**< (alignment, size) */
+	GR_ALLOC_POSIX_MEMALIGN, /**< (out, alignment, size); 0 is success */
+	GR_ALLOC_NEW,		 /**< (size, ...); it may throw */
+	GR_ALLOC_MMAP,		 /**< (address, size, ...) */
+	GR_ALLOC_FREE,		 /**< (old, ...) */
+	GR_ALLOC_MUNMAP,	 /**< (old, size) */
+	GR_ALLOC_KINDS,
+};
+
+/** The programs do this with a call. */
+enum gr_native_state {
+	GR_NATIVE_CLOSED,   /**< nothing */
+	GR_NATIVE_COUNTING, /**< count it */
+	GR_NATIVE_OPEN,	    /**< record it */
+};
+
+/** Calls of `new' above this size are left out: if such a call fails, it throws
+ * an exception, which cannot pass a return probe. */
+#define GR_NATIVE_MOST_NEW (1ULL << 30)
+
+/** Written by the reader, beside struct gr_event_config. */
+struct gr_native_config {
+	__u32 state;	/**< enum gr_native_state */
+	__u32 window;	/**< its number, from 1 */
+	__u32 sample;	/**< one call of so many is recorded; 0, 1: each */
+	__u32 is_alone; /**< the probes are in no other process */
+	__u32 is_sampling, unused;  /**< samples of libraries are recorded */
+	__u64 min_bytes, max_bytes; /**< sizes in [min_bytes, max_bytes] */
+};
+
+/** Counted on each processor. */
+struct gr_native_counts {
+	struct gr_event_counts events;
+	__u64 calls;   /**< allocations of the size that is asked for */
+	__u64 frees;   /**< recorded ones */
+	__u64 skipped; /**< hits of a probe for which nothing was recorded */
+	__u64 lost;    /**< calls that should have been recorded */
+};
+
+#endif /* GR_TRACE_NATIVE_EVENT_H */
