@@ -7,7 +7,6 @@
 #include <bpf/libbpf.h>
 
 #include "base/cleanup.h"
-#include "helpers/trace/alloc_links.h"
 #include "helpers/trace/calibrate.h"
 #include "helpers/trace/native.skel.h"
 #include "helpers/trace/rights.h"
@@ -400,7 +399,8 @@ static bool calibrate(struct gr_alloc_probes *p, struct child *c,
 }
 
 /* Find the best way that this kernel has, and what it costs. */
-static struct gr_error *find_way(struct gr_alloc_probes *p)
+static struct gr_error *find_way(struct gr_alloc_probes *p,
+				 enum gr_alloc_way first)
 {
 	enum gr_sampler_way sampler = gr_sampler_test();
 	struct child c = { .calibration = gr_calibration_new() };
@@ -412,10 +412,11 @@ static struct gr_error *find_way(struct gr_alloc_probes *p)
 				      (uintptr_t)gr_calibration_called,
 				      &c.place);
 	uint64_t plain_ns = err ? 0 : least_of(p, &c);
-	for (enum gr_alloc_way way =
-		     sampler == GR_SAMPLER_MULTI ? GR_ALLOC_SESSION :
-		     sampler == GR_SAMPLER_PERF	 ? GR_ALLOC_PERF :
-						   GR_ALLOC_PAIR;
+	if (sampler != GR_SAMPLER_MULTI && first == GR_ALLOC_SESSION)
+		first = GR_ALLOC_PAIR;
+	if (sampler == GR_SAMPLER_PERF)
+		first = GR_ALLOC_PERF;
+	for (enum gr_alloc_way way = first;
 	     plain_ns && !is_fine && way <= GR_ALLOC_PERF; way++) {
 		gr_error_destroy(err);
 		p->filter = sampler == GR_SAMPLER_MULTI &&
@@ -495,6 +496,7 @@ static void add_texts(struct gr_alloc_probes *p)
 }
 
 struct gr_error *gr_alloc_probes_load(pid_t pid, const struct gr_request *req,
+				      enum gr_alloc_way first,
 				      gr_probes_take *taken, void *ctx,
 				      struct gr_alloc_probes **ret)
 {
@@ -512,7 +514,7 @@ struct gr_error *gr_alloc_probes_load(pid_t pid, const struct gr_request *req,
 				       "processors: 1 to 4,096 are supported");
 	struct gr_error *err = find_places(p, &req->alloc);
 	if (!err)
-		err = find_way(p);
+		err = find_way(p, first);
 	if (!err)
 		err = gr_probes_set_target(&p->skel->bss->config, pid);
 	if (err)

@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "base/error.h"
+#include "helpers/trace/alloc_links.h"
 #include "helpers/trace/input.h"
 #include "helpers/trace/native_event.h"
 #include "helpers/trace/probes.h"
@@ -34,11 +35,14 @@ struct gr_alloc_sums {
 	uint64_t ns; /**< processor time of the process, by the costs */
 };
 
-/** Find the places, load the programs, and measure with a child what they
- * cost. */
+/**
+ * Find the places, load the programs, and measure with a child what they cost.
+ *
+ * @param first The best way that is tried: GR_ALLOC_SESSION, but for tests.
+ */
 struct gr_error *
 gr_alloc_probes_load(pid_t pid, const struct gr_request *req,
-		     gr_probes_take *take, void *ctx,
+		     enum gr_alloc_way first, gr_probes_take *take, void *ctx,
 		     struct gr_alloc_probes **ret) GR_MUST_CHECK;
 void gr_alloc_probes_destroy(struct gr_alloc_probes *p);
 

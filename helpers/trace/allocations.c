@@ -113,8 +113,9 @@ struct gr_error *gr_allocations_new(pid_t pid, const struct gr_request *req,
 	a->blocks = gr_blocks_new(drain, reply, req->alloc.is_each);
 	if (!a->blocks)
 		return &gr_enomem;
-	struct gr_error *err = gr_alloc_probes_load(pid, req, gr_blocks_take,
-						    a->blocks, &a->probes);
+	struct gr_error *err = gr_alloc_probes_load(pid, req, GR_ALLOC_SESSION,
+						    gr_blocks_take, a->blocks,
+						    &a->probes);
 	if (err || !gr_alloc_probes_has_functions(a->probes))
 		return err;
 	return count(a, input);
