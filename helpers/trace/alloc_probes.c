@@ -198,7 +198,7 @@ static void fill_places(const struct gr_alloc_probes *p, uint32_t file,
 		if (f->file != file || gives_back(f->kind) != of_frees)
 			continue;
 		offsets[n] = f->offset;
-		cookies[n++] = f->kind;
+		cookies[n++] = f->kind + i * GR_NATIVE_FUNCTION;
 	}
 	*ret = (struct gr_sampler_places){ p->files[file], offsets, cookies,
 					   n };

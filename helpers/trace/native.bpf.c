@@ -29,7 +29,7 @@ enum {
 struct call {
 	__u64 rsp; /* at its entry; 0: it is in none */
 	__u64 bytes, out, began_ns;
-	__u32 tid, kind, window, unused;
+	__u32 tid, function, window, unused;
 };
 
 struct {
@@ -85,10 +85,11 @@ INLINE struct call *call_of(__u32 tid)
 /* Is the thread in another call, of which this one is a part? A function may
  * jump to another one, which then has the same stack pointer. */
 INLINE bool is_inner(const struct call *c, const struct pt_regs *regs,
-		     __u32 kind, __u32 tid)
+		     __u32 function, __u32 tid)
 {
 	return c->tid == tid && c->window == native.window && c->rsp &&
-	       (regs->sp < c->rsp || (regs->sp == c->rsp && kind != c->kind)) &&
+	       (regs->sp < c->rsp ||
+		(regs->sp == c->rsp && function != c->function)) &&
 	       bpf_ktime_get_ns() - c->began_ns < CALL_NS_MAX;
 }
 
@@ -104,7 +105,7 @@ INLINE __u64 product(__u64 a, __u64 b)
 
 INLINE __u64 bytes_of(const struct pt_regs *regs, __u32 kind)
 {
-	switch (kind & 0xff) {
+	switch (kind) {
 	case GR_ALLOC_CALLOC:
 		return product(regs->di, regs->si);
 	case GR_ALLOC_REALLOCARRAY:
@@ -152,15 +153,18 @@ INLINE void put_old(struct gr_native_counts *n, const struct pt_regs *regs,
 		put_free(n, regs->di, 0);
 }
 
-INLINE int on_enter(const struct pt_regs *regs, __u32 kind)
+/* function: its kind, and a number. */
+INLINE int on_enter(const struct pt_regs *regs, __u32 function)
 {
 	struct gr_native_counts *n = own_counts();
+	__u32 kind = function & GR_NATIVE_KIND;
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct call *c = call_of(tid);
 
 	if (!n || !c || !is_ours())
 		return SKIP;
-	if (native.state == GR_NATIVE_CLOSED || is_inner(c, regs, kind, tid)) {
+	if (native.state == GR_NATIVE_CLOSED ||
+	    is_inner(c, regs, function, tid)) {
 		n->skipped++;
 		return SKIP;
 	}
@@ -180,7 +184,7 @@ INLINE int on_enter(const struct pt_regs *regs, __u32 kind)
 	c->out = regs->di;
 	c->began_ns = bpf_ktime_get_ns();
 	c->tid = tid;
-	c->kind = kind;
+	c->function = function;
 	c->window = native.window;
 	return RECORD;
 }
@@ -191,14 +195,14 @@ INLINE int on_enter(const struct pt_regs *regs, __u32 kind)
 INLINE __u64 address_of(struct moment *m, const struct call *c)
 {
 	__u64 result = m->regs->ax, address = 0;
+	__u32 kind = c->function & GR_NATIVE_KIND;
 
-	if (c->kind == GR_ALLOC_POSIX_MEMALIGN) {
+	if (kind == GR_ALLOC_POSIX_MEMALIGN) {
 		if (!(__u32)result)
 			read_user(m, &address, sizeof(address), c->out);
 		return address;
 	}
-	return c->kind == GR_ALLOC_MMAP && result >= -(__u64)ERRORS ? 0 :
-								      result;
+	return kind == GR_ALLOC_MMAP && result >= -(__u64)ERRORS ? 0 : result;
 }
 
 INLINE struct gr_event *own_scratch(void)
@@ -271,7 +275,8 @@ INLINE int on_leave(const struct pt_regs *regs)
 	m.address = address_of(&m, c);
 	m.bytes = c->bytes;
 	if (e && m.address)
-		put_event(&m, e, GR_NATIVE_ALLOC, c->kind, c->window);
+		put_event(&m, e, GR_NATIVE_ALLOC, c->function & GR_NATIVE_KIND,
+			  c->window);
 	n->events.is_busy = 0;
 	return 0;
 }
@@ -304,7 +309,7 @@ SEC("uprobe")
 int give_back(struct pt_regs *ctx)
 {
 	struct gr_native_counts *n = own_counts();
-	__u32 kind = (__u32)bpf_get_attach_cookie(ctx);
+	__u32 kind = bpf_get_attach_cookie(ctx) & GR_NATIVE_KIND;
 
 	if (!n || !is_ours())
 		return 0;

@@ -34,6 +34,10 @@ enum gr_alloc_kind {
 	GR_ALLOC_KINDS,
 };
 
+/** The cookie of a probe is the number of its function, and in these bits the
+ * kind. */
+enum { GR_NATIVE_KIND = 0xff, GR_NATIVE_FUNCTION = 0x100 };
+
 /** The programs do this with a call. */
 enum gr_native_state {
 	GR_NATIVE_CLOSED,   /**< nothing */
