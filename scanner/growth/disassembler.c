@@ -41,8 +41,14 @@ unsigned int gr_register_whole(unsigned int reg)
 		  X86_REG_CH },
 		{ X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL,
 		  X86_REG_DH },
+		{ X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL },
+		{ X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL },
+		{ X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL },
 	};
 
+	// The rest of a row is 0, which is no register.
+	if (reg == X86_REG_INVALID)
+		return reg;
 	for (size_t i = 0; i < GR_ARRAY_SIZE(parts); i++)
 		for (size_t k = 0; k < GR_ARRAY_SIZE(parts[i]); k++)
 			if (parts[i][k] == reg)

@@ -17,8 +17,7 @@ struct search {
 	const uint8_t *code;
 	size_t bytes;
 	uint64_t addr;
-	const uint8_t *kept;
-	size_t nkept;
+	const struct gr_probe_needs *needs;
 	uint64_t check;	     /* the jump of the check; 0: there is none */
 	uint64_t past_check; /* the instruction behind it, or the entry */
 	uint64_t best;	     /* 0: none was found */
@@ -29,6 +28,7 @@ const char *gr_probe_place_name(enum gr_probe_place place)
 	static const char *const names[] = {
 		[GR_PROBE_PAST_CHECK] = "past_check",
 		[GR_PROBE_AT_CHECK] = "at_check",
+		[GR_PROBE_EMULATED] = "emulated",
 		[GR_PROBE_AT_ENTRY] = "entry",
 	};
 
@@ -66,7 +66,8 @@ static bool is_stack_check(const cs_insn *insn)
 	return false;
 }
 
-/* Find the check of the stack. *@p found is false if the entry is no code. */
+/* Find the check of the stack, which only Go's functions have. *@p found is false
+ * if the entry is no code. */
 static struct gr_error *find_check(struct search *s, bool *found)
 {
 	_cleanup_(gr_disassembler_deinit) struct gr_disassembler d = { 0 };
@@ -80,6 +81,8 @@ static struct gr_error *find_check(struct search *s, bool *found)
 	     !err && i < MAX_CHECK_INSTRUCTIONS && gr_disassembler_next(&d);
 	     i++) {
 		*found = true;
+		if (!s->needs->is_go)
+			return NULL;
 		if (is_checked && is_conditional_jump(d.insn)) {
 			s->check = d.insn->address;
 			s->past_check = s->check + d.insn->size;
@@ -93,13 +96,14 @@ static struct gr_error *find_check(struct search *s, bool *found)
 static bool writes_kept(const struct search *s, const struct gr_disassembler *d)
 {
 	static const unsigned int registers[] = {
-		[GR_REG_RAX] = X86_REG_RAX,
-		[GR_REG_RCX] = X86_REG_RCX,
-		[GR_REG_RBX] = X86_REG_RBX,
+		[GR_REG_RAX] = X86_REG_RAX, [GR_REG_RDX] = X86_REG_RDX,
+		[GR_REG_RCX] = X86_REG_RCX, [GR_REG_RBX] = X86_REG_RBX,
+		[GR_REG_RSI] = X86_REG_RSI, [GR_REG_RDI] = X86_REG_RDI,
+		[GR_REG_RSP] = X86_REG_RSP,
 	};
 
-	for (size_t i = 0; i < s->nkept; i++)
-		if (gr_disassembler_writes(d, registers[s->kept[i]]))
+	for (size_t i = 0; i < s->needs->nkept; i++)
+		if (gr_disassembler_writes(d, registers[s->needs->kept[i]]))
 			return true;
 	return false;
 }
@@ -145,12 +149,21 @@ static struct gr_error *check_loops(struct search *s)
 	return err;
 }
 
-struct gr_error *gr_probe_point_find(const uint8_t *code, size_t bytes,
-				     uint64_t addr, const uint8_t *kept,
-				     size_t nkept, uint64_t *ret,
-				     enum gr_probe_place *place, bool *found)
+static enum gr_probe_place place_of(const struct search *s)
 {
-	struct search s = { code, bytes, addr, kept, nkept, 0, 0, 0 };
+	if (s->best)
+		return s->needs->is_go ? GR_PROBE_PAST_CHECK :
+					 GR_PROBE_EMULATED;
+	return s->check ? GR_PROBE_AT_CHECK : GR_PROBE_AT_ENTRY;
+}
+
+struct gr_error *gr_probe_point_find(const uint8_t *code, size_t bytes,
+				     uint64_t addr,
+				     const struct gr_probe_needs *needs,
+				     uint64_t *ret, enum gr_probe_place *place,
+				     bool *found)
+{
+	struct search s = { code, bytes, addr, needs, 0, 0, 0 };
 	struct gr_error *err;
 
 	if (s.bytes > MAX_CODE_BYTES)
@@ -161,8 +174,6 @@ struct gr_error *gr_probe_point_find(const uint8_t *code, size_t bytes,
 	if (!err && s.best)
 		err = check_loops(&s);
 	*ret = s.best ? s.best : s.check ? s.check : addr;
-	*place = s.best	 ? GR_PROBE_PAST_CHECK :
-		 s.check ? GR_PROBE_AT_CHECK :
-			   GR_PROBE_AT_ENTRY;
+	*place = place_of(&s);
 	return err;
 }

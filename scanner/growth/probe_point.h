@@ -22,25 +22,37 @@ enum gr_probe_place {
 	/** At the jump of that check: a call comes there once more if the stack
 	 * grows. */
 	GR_PROBE_AT_CHECK,
+	/** In a function without such a check: each call comes there once. */
+	GR_PROBE_EMULATED,
 	/** At the entry, which the kernel does not emulate. */
 	GR_PROBE_AT_ENTRY,
 };
 
-/** The name of a place: "past_check", "at_check", "entry". */
+/** The name of a place: "past_check", "at_check", "emulated", "entry". */
 const char *gr_probe_place_name(enum gr_probe_place place);
+
+/** What a probe needs to find as it was at the entry. */
+struct gr_probe_needs {
+	/** The registers with arguments (enum gr_reg): RAX, RBX, RCX, RDX, RSI,
+	 * RDI. And RSP if the return is probed, too: the return address is
+	 * taken from where it points. A push may itself be probed. */
+	const uint8_t *kept;
+	size_t nkept;
+	/** The function is of Go's compiler: it may begin with a check of the
+	 * stack. */
+	bool is_go;
+};
 
 /**
  * Find the instruction.
  *
  * @param code The @p bytes of the function at @p addr, which is its entry.
- * @param kept The @p nkept registers that must still have their arguments: RAX,
- *	RBX, RCX (enum gr_reg).
  * @param[out] found False: the code cannot be decoded.
  */
 struct gr_error *gr_probe_point_find(const uint8_t *code, size_t bytes,
-				     uint64_t addr, const uint8_t *kept,
-				     size_t nkept, uint64_t *ret,
-				     enum gr_probe_place *place,
+				     uint64_t addr,
+				     const struct gr_probe_needs *needs,
+				     uint64_t *ret, enum gr_probe_place *place,
 				     bool *found) GR_MUST_CHECK;
 
 #endif /* GR_PROBE_POINT_H */

@@ -131,8 +131,9 @@ static struct gr_error *find_probe(struct gr_runtime *rt,
 		return err;
 	const uint8_t kept[] = { probe->pointer_register,
 				 probe->size_register };
-	err = gr_probe_point_find(code, bytes, func.entry, kept, 2,
-				  &probe->addr, &place, &facts->has_probe);
+	const struct gr_probe_needs needs = { kept, 2, .is_go = true };
+	err = gr_probe_point_find(code, bytes, func.entry, &needs, &probe->addr,
+				  &place, &facts->has_probe);
 	probe->place = gr_probe_place_name(place);
 	return err;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* probe_point and tls_g: functions that are assembled by hand, as Go's compiler
- * and the linkers write them. */
+/* probe_point and tls_g: functions that are assembled by hand, as compilers and
+ * linkers write them. */
 #include "growth/probe_point.h"
 
 #include "growth/tls_g.h"
@@ -66,15 +66,112 @@ static const struct row probes[] = {
 TEST_ROWS(probe, probes, row)
 {
 	static const uint8_t kept[] = { GR_REG_RAX, GR_REG_RBX };
+	static const struct gr_probe_needs needs = { kept, 2, .is_go = true };
 	enum gr_probe_place place;
 	uint64_t addr;
 	bool found;
 
-	assert_null(gr_probe_point_find(row->code, row->bytes, BASE, kept, 2,
+	assert_null(gr_probe_point_find(row->code, row->bytes, BASE, &needs,
 					&addr, &place, &found));
 	assert_true(found);
 	assert_int_equal(place, row->place);
 	assert_int_equal(addr - BASE, row->off);
+}
+
+#define ENDBR 0xf3, 0x0f, 0x1e, 0xfa   /* endbr64 */
+#define TEST_RDI 0x48, 0x85, 0xff      /* test %rdi, %rdi */
+#define COMPARE 0x48, 0x3b, 0x77, 0x10 /* cmp 0x10(%rdi), %rsi */
+#define JE 0x74, 0x08
+#define JE_FAR 0x0f, 0x84, 0, 1, 0, 0
+#define JMP 0xeb, 0x10
+#define JMP_COMPUTED 0xff, 0xe0		/* jmp *%rax */
+#define LONG_NOP 0x0f, 0x1f, 0x44, 0, 0 /* nopl 0x0(%rax, %rax) */
+#define NOP 0x90
+#define LOSE_RDI 0x31, 0xff		     /* xor %edi, %edi */
+#define LOSE_DIL 0x40, 0xb7, 1		     /* mov $1, %dil */
+#define LOSE_ESI 0xbe, 1, 0, 0, 0	     /* mov $1, %esi */
+#define LOSE_SI 0x66, 0xbe, 1, 0	     /* mov $1, %si */
+#define LOSE_RDX 0x48, 0x89, 0xf2	     /* mov %rsi, %rdx */
+#define LOSE_RAX 0x31, 0xc0		     /* xor %eax, %eax */
+#define LOSE_RCX_TOO 0xb9, 1, 0, 0, 0	     /* mov $1, %ecx */
+#define LEA_RSP 0x48, 0x8d, 0x64, 0x24, 0xd8 /* lea -0x28(%rsp), %rsp */
+#define ALIGN_ESP 0x83, 0xe4, 0xf0	     /* and $-16, %esp */
+#define POP 0x58
+#define PUSH_MEMORY 0xff, 0x37		   /* push (%rdi) */
+#define STORE 0x48, 0x89, 0x7c, 0x24, 0xf8 /* mov %rdi, -8(%rsp) */
+
+/** The arguments of functions of C are in %rdi, %rsi, %rdx. */
+static const struct row c_probes[] = {
+	{ "push", CODE(PUSH, RET), GR_PROBE_EMULATED, 0 },
+	{ "push_behind_endbr64", CODE(ENDBR, PUSH_R12, RET), GR_PROBE_EMULATED,
+	  4 },
+	{ "jump_from_the_entry", CODE(TEST_RDI, JE, PUSH, RET),
+	  GR_PROBE_EMULATED, 3 },
+	{ "far_jump_from_the_entry", CODE(TEST_RDI, JE_FAR, RET),
+	  GR_PROBE_EMULATED, 3 },
+	{ "no_check_of_a_stack", CODE(COMPARE, JE, LOSE_RDI, PUSH, RET),
+	  GR_PROBE_EMULATED, 4 },
+	{ "unconditional_jump", CODE(LOSE_RAX, JMP, PUSH), GR_PROBE_EMULATED,
+	  2 },
+	{ "call", CODE(STORE, CALL, RET), GR_PROBE_EMULATED, 5 },
+	{ "nop", CODE(ENDBR, NOP, SUB, RET), GR_PROBE_EMULATED, 4 },
+	{ "long_nop", CODE(LONG_NOP, PUSH, RET), GR_PROBE_EMULATED, 5 },
+	{ "other_registers", CODE(LOSE_RAX, LOSE_RCX_TOO, PUSH, RET),
+	  GR_PROBE_EMULATED, 7 },
+	{ "computed_jump", CODE(LOSE_RAX, JMP_COMPUTED, PUSH),
+	  GR_PROBE_AT_ENTRY, 0 },
+	{ "rdi_lost", CODE(LOSE_RDI, PUSH, RET), GR_PROBE_AT_ENTRY, 0 },
+	{ "dil_lost", CODE(LOSE_DIL, PUSH, RET), GR_PROBE_AT_ENTRY, 0 },
+	{ "esi_lost", CODE(LOSE_ESI, PUSH, RET), GR_PROBE_AT_ENTRY, 0 },
+	{ "si_lost", CODE(LOSE_SI, PUSH, RET), GR_PROBE_AT_ENTRY, 0 },
+	{ "rdx_lost", CODE(LOSE_RDX, PUSH, RET), GR_PROBE_AT_ENTRY, 0 },
+	{ "stack_moved", CODE(SUB, PUSH, RET), GR_PROBE_AT_ENTRY, 0 },
+	{ "stack_moved_by_lea", CODE(LEA_RSP, PUSH, RET), GR_PROBE_AT_ENTRY,
+	  0 },
+	{ "stack_moved_by_its_half", CODE(ALIGN_ESP, PUSH, RET),
+	  GR_PROBE_AT_ENTRY, 0 },
+	{ "stack_moved_by_pop", CODE(POP, PUSH, RET), GR_PROBE_AT_ENTRY, 0 },
+	{ "stack_moved_by_a_push_that_is_not_emulated",
+	  CODE(PUSH_MEMORY, PUSH, RET), GR_PROBE_AT_ENTRY, 0 },
+	{ "loop_before", CODE(STORE, TEST_RDI, JE, BACK(7), RET),
+	  GR_PROBE_AT_ENTRY, 0 },
+	{ "loop_to_the_jump", CODE(TEST_RDI, JE, LOSE_RAX, BACK(6), RET),
+	  GR_PROBE_AT_ENTRY, 0 },
+	{ "loop_behind", CODE(TEST_RDI, JE, LOSE_RAX, BACK(4), RET),
+	  GR_PROBE_EMULATED, 3 },
+	{ "returns", CODE(LOSE_RAX, RET, PUSH), GR_PROBE_AT_ENTRY, 0 },
+};
+
+TEST_ROWS(c_probe, c_probes, row)
+{
+	static const uint8_t kept[] = { GR_REG_RDI, GR_REG_RSI, GR_REG_RDX,
+					GR_REG_RSP };
+	static const struct gr_probe_needs needs = { kept, 4, .is_go = false };
+	enum gr_probe_place place;
+	uint64_t addr;
+	bool found;
+
+	assert_null(gr_probe_point_find(row->code, row->bytes, BASE, &needs,
+					&addr, &place, &found));
+	assert_true(found);
+	assert_int_equal(place, row->place);
+	assert_int_equal(addr - BASE, row->off);
+}
+
+/* Without a probe of the return, and with one argument, more may change. */
+TEST(c_probe_of_a_call_only)
+{
+	static const uint8_t code[] = { LOSE_ESI, SUB, CALL },
+			     kept[] = { GR_REG_RDI };
+	static const struct gr_probe_needs needs = { kept, 1, .is_go = false };
+	enum gr_probe_place place;
+	uint64_t addr;
+	bool found;
+
+	assert_null(gr_probe_point_find(code, sizeof(code), BASE, &needs, &addr,
+					&place, &found));
+	assert_int_equal(place, GR_PROBE_EMULATED);
+	assert_int_equal(addr - BASE, 9);
 }
 
 TEST(no_code_has_no_probe)
@@ -84,9 +181,13 @@ TEST(no_code_has_no_probe)
 	uint64_t addr;
 	bool found;
 
-	assert_null(gr_probe_point_find(bad, sizeof(bad), BASE, kept, 1, &addr,
-					&place, &found));
-	assert_false(found);
+	for (int is_go = 0; is_go < 2; is_go++) {
+		const struct gr_probe_needs needs = { kept, 1, is_go };
+
+		assert_null(gr_probe_point_find(bad, sizeof(bad), BASE, &needs,
+						&addr, &place, &found));
+		assert_false(found);
+	}
 }
 
 /** A function, and the offset that it tells. */
