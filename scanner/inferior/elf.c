@@ -172,19 +172,35 @@ struct gr_error *gr_elf_parse(const char *path, struct gr_bytes file,
 	return NULL;
 }
 
+/* Check the header of a file that is mapped, which becomes part of @p ret. */
+static struct gr_error *
+parse_mapped(const char *path, struct gr_mapped_file *file, struct gr_elf *ret)
+{
+	struct gr_error *err = gr_elf_parse(path, file->bytes, ret);
+
+	if (err)
+		gr_mapped_file_close(file);
+	else
+		ret->area = file->area;
+	return err;
+}
+
 struct gr_error *gr_elf_open(const char *path, struct gr_elf *ret)
 {
 	struct gr_mapped_file file;
-
 	struct gr_error *err = gr_mapped_file_open(path, &file);
-	if (err)
-		return err;
-	err = gr_elf_parse(path, file.bytes, ret);
-	if (err)
-		gr_mapped_file_close(&file);
-	else
-		ret->area = file.area;
-	return err;
+
+	return err ? err : parse_mapped(path, &file, ret);
+}
+
+struct gr_error *gr_elf_open_mapping(int32_t pid,
+				     const struct gr_mapping *mapping,
+				     struct gr_elf *ret)
+{
+	struct gr_mapped_file file;
+	struct gr_error *err = gr_mapped_file_open_mapping(pid, mapping, &file);
+
+	return err ? err : parse_mapped(mapping->path, &file, ret);
 }
 
 void gr_elf_deinit(struct gr_elf *elf)

@@ -18,6 +18,8 @@
 
 #include <elf.h>
 
+struct gr_mapping;
+
 /** Size of a target page; missing memory is counted in these pages. */
 #define GR_PAGE_BYTES UINT64_C(4096)
 
@@ -44,6 +46,12 @@ struct gr_elf {
  */
 struct gr_error *gr_elf_open(const char *path,
 			     struct gr_elf *ret) GR_MUST_CHECK;
+
+/** gr_elf_open() of the file that process @p pid maps, even if it was renamed or
+ * removed (mapped_file.h). The mapping has a path. */
+struct gr_error *gr_elf_open_mapping(int32_t pid,
+				     const struct gr_mapping *mapping,
+				     struct gr_elf *ret) GR_MUST_CHECK;
 void gr_elf_deinit(struct gr_elf *elf);
 
 /**

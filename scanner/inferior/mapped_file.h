@@ -12,6 +12,7 @@
 #include "base/base.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "inferior/mappings.h"
 #include "inferior/sigbus.h"
 
 /** Zero-initialised, it is closed. */
@@ -27,6 +28,20 @@ struct gr_mapped_file {
  */
 struct gr_error *gr_mapped_file_open(const char *path,
 				     struct gr_mapped_file *ret) GR_MUST_CHECK;
+
+/**
+ * Open the regular file that a process maps: by /proc/PID/map_files, which finds
+ * it even if it was renamed or removed, but needs privileges; otherwise by its
+ * name, if that is still the same file. Devices are not opened.
+ *
+ * @return A file descriptor; -1 if the file is not at hand.
+ */
+int gr_mapping_open_file(int32_t pid, const struct gr_mapping *mapping);
+
+/** gr_mapped_file_open() of the file that process @p pid maps. */
+struct gr_error *
+gr_mapped_file_open_mapping(int32_t pid, const struct gr_mapping *mapping,
+			    struct gr_mapped_file *ret) GR_MUST_CHECK;
 void gr_mapped_file_close(struct gr_mapped_file *file);
 
 #endif /* GR_MAPPED_FILE_H */

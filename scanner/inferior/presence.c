@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inferior/presence.h"
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "inferior/elf.h"
+#include "inferior/mapped_file.h"
 
 enum { WINDOW_PAGES = GR_PRESENCE_PAGES };
 
@@ -190,47 +188,6 @@ bool gr_presence_find(const struct gr_source *source, uint64_t *start,
 	return false;
 }
 
-/* Open a regular file that @p name leads to; -1: there is none. A device is not
- * even opened, because that may have effects. */
-static int open_regular(const char *name, const struct gr_mapping *must_be)
-{
-	char link[32];
-	struct stat st;
-
-	_cleanup_close_ int path = open(name, O_PATH | O_CLOEXEC);
-	if (path < 0 || fstat(path, &st) || !S_ISREG(st.st_mode) ||
-	    (must_be &&
-	     (st.st_ino != must_be->inode || st.st_dev != must_be->device)))
-		return -1;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
-	return open(link, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-}
-
-/* Open the file of a mapping by /proc/PID/map_files, which finds it even if it
- * was renamed or removed, but needs privileges; otherwise by its name. */
-static int open_file(const struct gr_source *source,
-		     const struct gr_mapping *mapping)
-{
-	int32_t pid = gr_target_memory_pid(source->target);
-	_cleanup_free_ char *name = NULL;
-	char link[80];
-
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
-		 pid, mapping->start, mapping->end);
-	int fd = open_regular(link, NULL);
-	if (fd >= 0 || !mapping->path)
-		return fd;
-	if (asprintf(&name, "/proc/%d/root%s", pid, mapping->path) < 0) {
-		name = NULL;
-		return -1;
-	}
-	fd = open_regular(name, mapping);
-	if (fd >= 0)
-		return fd;
-	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	return open_regular(link, mapping);
-}
-
 /* Behind the end of a file, the rest of its last page is zeros. */
 static int64_t fill_from_file(const struct gr_source *source,
 			      const struct gr_run *run)
@@ -238,7 +195,8 @@ static int64_t fill_from_file(const struct gr_source *source,
 	const struct gr_piece *piece = &run->piece;
 	uint64_t off =
 		run->mapping->file_off + (piece->addr - run->mapping->start);
-	_cleanup_close_ int fd = open_file(source, run->mapping);
+	_cleanup_close_ int fd = gr_mapping_open_file(
+		gr_target_memory_pid(source->target), run->mapping);
 	ssize_t got = fd < 0 ? -1 : pread(fd, piece->buf, piece->bytes, off);
 
 	if (got <= 0)
