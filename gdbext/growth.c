@@ -2,6 +2,7 @@
 // Methods of Scan for a process that is traced.
 #include "gdbext/gdbext.h"
 
+#include "growth/alloc_functions.h"
 #include "growth/frame_names.h"
 #include "growth/growth_pages.h"
 #include "growth/growth_samples.h"
@@ -24,6 +25,31 @@ PyObject *gr_py_scan_trace_facts(PyObject *obj, PyObject *unused)
 	gr_py_scan_leave(self);
 	return err ? gr_py_raise(err) :
 		     gr_py_row_new(&gr_py_trace_facts_row, &facts);
+}
+
+// --------------------------------------------------------------- allocators
+
+PyObject *gr_py_scan_alloc_functions(PyObject *obj, PyObject *args,
+				     PyObject *kwargs)
+{
+	_cleanup_(gr_alloc_functions_deinit) struct gr_alloc_functions
+		functions = { 0 };
+	struct gr_alloc_question question = { .prefix = "", .object = "" };
+	struct gr_py_scan *self = cast(obj);
+	int with_mappings = 0;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|ssp:alloc_functions",
+					 gr_py_scan_alloc_functions_names,
+					 &question.prefix, &question.object,
+					 &with_mappings) ||
+	    !gr_py_scan_enter_prepared(self))
+		return NULL;
+	question.with_mappings = with_mappings;
+	struct gr_error *err =
+		gr_scan_alloc_functions(self->scan, &question, &functions);
+	gr_py_scan_leave(self);
+	return err ? gr_py_raise(err) :
+		     gr_py_row_new(&gr_py_alloc_functions_row, &functions);
 }
 
 // ------------------------------------------------------------------- frames

@@ -1225,6 +1225,54 @@ class TraceFacts(NamedTuple):  # gr_trace_facts
     profile_rate: _Known | None
     """Bytes a sample (MemProfileRate); None: not known."""
 
+class AllocFunction(NamedTuple):  # gr_alloc_function
+    """A function of an allocator of C or C++, in a process that runs."""
+
+    name: str
+    """The one of its names that is preferred."""
+    kind: Literal[
+        "malloc",
+        "calloc",
+        "realloc",
+        "reallocarray",
+        "aligned",
+        "posix_memalign",
+        "new",
+        "free",
+        "mmap",
+        "munmap",
+    ]
+    """The function of C that has its arguments in the same places. "aligned" is
+    aligned_alloc(), "new" is malloc() that may throw."""
+    addr: _Addr
+    """The instruction to probe: a call comes there once, and it has its
+    arguments there. The return address is at the top of the stack, unless the
+    kind is "free" or "munmap"."""
+    place: Literal["emulated", "entry"]
+    """"entry": the kernel needs longer, because it does not emulate the
+    instruction."""
+    object: _Path
+    is_walked: bool
+    """The heap is glibc's, which Scan.native() walks. mmap() has no heap."""
+
+class AllocSampler(NamedTuple):  # gr_alloc_sampler
+    """An object with the static probe otel_memory:alloc."""
+
+    object: _Path
+    addr: _Addr
+    """In an executable mapping of the object."""
+
+class AllocFunctions(NamedTuple):  # gr_alloc_functions
+    """The answer of Scan.alloc_functions()."""
+
+    functions: tuple[AllocFunction, ...]
+    """By their addresses."""
+    samplers: tuple[AllocSampler, ...]
+    left_out: int
+    """Functions and samplers beyond a limit."""
+    unreadable_objects: int
+    """Files that the process executes and that cannot be read."""
+
 class TraceCall(NamedTuple):  # gr_logical_frame
     """A Go call at a pc of a process that runs."""
 
@@ -2548,6 +2596,20 @@ class Scan:
     def trace_facts(self) -> TraceFacts:
         """The facts for goref-trace. The process runs: the scan is prepared
         and not finished. So it is for the methods that follow."""
+    def alloc_functions(
+        self,
+        prefix: str = "",
+        object: str = "",
+        with_mappings: bool = False,
+    ) -> AllocFunctions:
+        """The functions of all allocators of C and C++ in the process, each
+        once, and at which instruction to probe it. Other processors than
+        x86-64 have none.
+
+        prefix: names of C with this prefix belong to an allocator, too.
+        object: only those of the object with this path or file name.
+        with_mappings: mmap() and munmap() of the C library, too.
+        """
     def name_frames(
         self, pcs: Sequence[int]
     ) -> tuple[tuple[TraceCall, ...], ...]:

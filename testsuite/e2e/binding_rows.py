@@ -307,6 +307,7 @@ def look_at_a_trace(module, exe, pid):
     facts = scan.trace_facts()
     assert scan.name_frames(pcs=[facts.probe.addr])[0]
     scan.labels_at(address=0)
+    scan.alloc_functions(prefix="x", object="libc.so.6", with_mappings=True)
     growth = Checked(module.Growth(opened))
     before = growth.tick()
     growth.add_stack_pointer(address=before.total_bytes)
@@ -322,7 +323,7 @@ def look_at_a_trace(module, exe, pid):
 
 
 def look(scan, out):
-    scan.call_all(but=("sites", "trace_facts"))
+    scan.call_all(but=("sites", "trace_facts", "alloc_functions"))
     everywhere = struct.pack("<QQQQII", 4096, 1 << 47, 0, 0, 1, 0)
     check_sequence(scan.growth_pages(pages=everywhere, max_groups=99).groups)
     scan.histogram(by="root", with_retained=True)
