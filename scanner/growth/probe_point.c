@@ -108,6 +108,13 @@ static bool writes_kept(const struct search *s, const struct gr_disassembler *d)
 	return false;
 }
 
+/* A probe behind it is too late: what is freed there may be taken anew before. */
+static bool calls_the_kernel(const cs_insn *insn)
+{
+	return insn->id == X86_INS_SYSCALL || insn->id == X86_INS_SYSENTER ||
+	       insn->id == X86_INS_INT;
+}
+
 /* Find the first instruction behind the check that the kernel emulates. */
 static struct gr_error *find_best(struct search *s)
 {
@@ -122,7 +129,7 @@ static struct gr_error *find_best(struct search *s)
 			s->best = d.insn->address;
 			return NULL;
 		}
-		if (writes_kept(s, &d) ||
+		if (writes_kept(s, &d) || calls_the_kernel(d.insn) ||
 		    cs_insn_group(d.handle, d.insn, CS_GRP_JUMP) ||
 		    cs_insn_group(d.handle, d.insn, CS_GRP_CALL) ||
 		    cs_insn_group(d.handle, d.insn, CS_GRP_RET))

@@ -97,6 +97,7 @@ TEST_ROWS(probe, probes, row)
 #define LEA_RSP 0x48, 0x8d, 0x64, 0x24, 0xd8 /* lea -0x28(%rsp), %rsp */
 #define ALIGN_ESP 0x83, 0xe4, 0xf0	     /* and $-16, %esp */
 #define POP 0x58
+#define SYSCALL 0x0f, 0x05
 #define PUSH_MEMORY 0xff, 0x37		   /* push (%rdi) */
 #define STORE 0x48, 0x89, 0x7c, 0x24, 0xf8 /* mov %rdi, -8(%rsp) */
 
@@ -118,6 +119,8 @@ static const struct row c_probes[] = {
 	{ "long_nop", CODE(LONG_NOP, PUSH, RET), GR_PROBE_EMULATED, 5 },
 	{ "other_registers", CODE(LOSE_RAX, LOSE_RCX_TOO, PUSH, RET),
 	  GR_PROBE_EMULATED, 7 },
+	{ "system_call", CODE(LOSE_RAX, SYSCALL, JE, RET), GR_PROBE_AT_ENTRY,
+	  0 },
 	{ "computed_jump", CODE(LOSE_RAX, JMP_COMPUTED, PUSH),
 	  GR_PROBE_AT_ENTRY, 0 },
 	{ "rdi_lost", CODE(LOSE_RDI, PUSH, RET), GR_PROBE_AT_ENTRY, 0 },
