@@ -16,8 +16,7 @@ enum {
 	MAX_SAMPLERS = 64,
 	MAX_PARTS = 64,		  /* of an object: executable mappings */
 	MAX_CODE_BYTES = 1 << 14, /* of a function */
-	/* Of a function that does not tell its size. */
-	UNKNOWN_CODE_BYTES = 256,
+	UNKNOWN_CODE_BYTES = 256, /* if the symbol does not tell a size */
 };
 
 GR_VECTOR(part_vector, const struct gr_mapping *);
@@ -424,6 +423,7 @@ static struct gr_error *answer(struct finder *f)
 		return &gr_enomem;
 	if (f->rt->arch->machine == EM_X86_64)
 		err = list_parts(f);
+	// Bounded by the mappings: each step passes one at least.
 	for (size_t i = 0; !err && i < f->parts.size;) {
 		size_t n = count_parts(&f->parts, i);
 

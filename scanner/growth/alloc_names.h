@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * alloc_names: the functions of allocators of C and C++, and the meaning of
- * their arguments. Sources: the C library's stdlib.h and malloc.h, the Itanium
- * C++ ABI (names of the operators), jemalloc/jemalloc.h, gperftools/tcmalloc.h,
- * mimalloc.h.
+ * their arguments. Sources: malloc(3), posix_memalign(3), the Itanium C++ ABI
+ * (names of the operators), and the headers of jemalloc 5, gperftools 2 and
+ * mimalloc 2.
  */
 #ifndef GR_ALLOC_NAMES_H
 #define GR_ALLOC_NAMES_H
 
 #include "base/base.h"
 
-/** What a function does, and where its arguments are. */
+/** A function's purpose, and where its arguments are. */
 enum gr_alloc_kind {
 	GR_ALLOC_MALLOC,	 /**< (size) */
 	GR_ALLOC_CALLOC,	 /**< (count, size) */

@@ -31,7 +31,7 @@ enum gr_probe_place {
 /** The name of a place: "past_check", "at_check", "emulated", "entry". */
 const char *gr_probe_place_name(enum gr_probe_place place);
 
-/** What a probe needs to find as it was at the entry. */
+/** The state of the entry that a probe needs. */
 struct gr_probe_needs {
 	/** The registers with arguments (enum gr_reg): RAX, RBX, RCX, RDX, RSI,
 	 * RDI. And RSP if the return is probed, too: the return address is

@@ -307,7 +307,7 @@ def look_at_a_trace(module, exe, pid):
     facts = scan.trace_facts()
     assert scan.name_frames(pcs=[facts.probe.addr])[0]
     scan.labels_at(address=0)
-    scan.alloc_functions(prefix="x", object="libc.so.6", with_mappings=True)
+    scan.alloc_functions(prefix="x", object="", with_mappings=True)
     growth = Checked(module.Growth(opened))
     before = growth.tick()
     growth.add_stack_pointer(address=before.total_bytes)

@@ -22,6 +22,29 @@ SNAPSHOT = "snapshot"
 # of libraries. A plain walk of the heaps counts 12 with twelve threads.
 OTHER_BLOCKS = 32
 OTHER_BYTES = 16 << 10
+# A static probe without arguments, as sys/sdt.h writes it.
+PROBE = r"""
+#define PROBE(provider, name) \
+	__asm__ volatile("990: nop\n" \
+		".pushsection .note.stapsdt,\"\",\"note\"\n" \
+		".balign 4\n" \
+		".4byte 992f-991f, 994f-993f, 3\n" \
+		"991: .asciz \"stapsdt\"\n" \
+		"992: .balign 4\n" \
+		"993: .8byte 990b, 0, 0\n" \
+		".asciz \"" provider "\"\n.asciz \"" name "\"\n.asciz \"\"\n" \
+		"994: .balign 4\n" \
+		".popsection\n")
+"""
+SAMPLER = PROBE + r"""
+void *sampled(void)
+{
+	PROBE("libc", "setjmp");
+	PROBE("otel_memory", "alloc");
+	PROBE("otel_memory", "free");
+	return 0;
+}
+"""
 
 
 def where(target):

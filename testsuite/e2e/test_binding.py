@@ -57,7 +57,10 @@ def test_rows_are_of_their_types(farm, tmp_path):
     in_c = farm.target("native_leaks", natives.CENTRAL,
                        args=[str(natives.library())])  # fmt: skip
     seen |= rows_of(in_c, "memory of C", tmp_path)
-    running = farm.process("touched", natives.CENTRAL)
+    sampler = str(natives.compiled("sampler", natives.SAMPLER))
+    running = farm.process(
+        "touched", natives.CENTRAL, env={"LD_PRELOAD": sampler}
+    )
     traced = Target("live", running.exe, {}, core=running.pid)
     seen |= rows_of(traced, "a trace", tmp_path)
     assert rows - seen == ABSENT

@@ -85,7 +85,7 @@ TEST(all_names)
 	}
 }
 
-/* What an allocator can do, its family tells by a function of each kind. */
+/* A family tells an allocator by a function of each kind. */
 TEST(families_are_complete)
 {
 	for (int family = 0; family < GR_ALLOC_NFAMILIES; family++) {
