@@ -21,7 +21,7 @@ enum {
 
 GR_VECTOR(part_vector, const struct gr_mapping *);
 
-/** A function of an object. */
+/** A function of an object, by the names that one family has for it. */
 struct candidate {
 	const struct gr_alloc_name *name;
 	enum gr_alloc_family family;
@@ -149,7 +149,7 @@ static bool is_before(const struct candidate *a, const struct candidate *b)
 	return a->name < b->name;
 }
 
-/* Add a function, or another name of one. */
+/* Add a function, or another name of the same family for it. */
 static void add_candidate(struct finder *f, const struct candidate *candidate)
 {
 	struct object *object = &f->object;
@@ -160,7 +160,8 @@ static void add_candidate(struct finder *f, const struct candidate *candidate)
 	object->frees[candidate->family] |= candidate->name->kind ==
 					    GR_ALLOC_FREE;
 	while (i < object->ncandidates &&
-	       object->candidates[i].addr != candidate->addr)
+	       (object->candidates[i].addr != candidate->addr ||
+		object->candidates[i].family != candidate->family))
 		i++;
 	if (i == MAX_FUNCTIONS)
 		f->answer->left_out++;
@@ -205,6 +206,20 @@ static bool is_of_allocator(const struct finder *f,
 	if (family == GR_ALLOC_OF_CXX)
 		family = GR_ALLOC_OF_C;
 	return object->allocates[family] && object->frees[family];
+}
+
+/* Has the function a name that is preferred, of another family? */
+static bool has_better_name(const struct finder *f,
+			    const struct candidate *candidate)
+{
+	const struct object *object = &f->object;
+
+	for (size_t i = 0; i < object->ncandidates; i++)
+		if (object->candidates[i].addr == candidate->addr &&
+		    is_before(&object->candidates[i], candidate) &&
+		    is_of_allocator(f, &object->candidates[i]))
+			return true;
+	return false;
 }
 
 // -------------------------------------------------------------------- places
@@ -376,7 +391,8 @@ static struct gr_error *look_into(struct finder *f, const char *path)
 	if (!err && !path)
 		err = &gr_enomem;
 	for (size_t i = 0; !err && i < object->ncandidates; i++)
-		if (is_of_allocator(f, &object->candidates[i]))
+		if (is_of_allocator(f, &object->candidates[i]) &&
+		    !has_better_name(f, &object->candidates[i]))
 			err = add_function(f, &object->candidates[i], path);
 	return err ? err : add_sampler(f, path);
 }

@@ -59,7 +59,9 @@ void *pool_calloc(size_t count, size_t bytes)
 	__attribute__((ifunc("choose")));
 /* There is none that frees. */
 void *lone_malloc(size_t bytes) { return room + bytes; }
-/* Nor is there a malloc that they belong to. */
+/* For this family there is none, either. */
+void *malloc(size_t bytes) __attribute__((alias("pool_malloc")));
+/* So there is no malloc that these belong to. */
 void *_Znwm(size_t bytes) { return room + bytes; }
 void _ZdlPv(void *block) { *(char *)block = 0; }
 """
@@ -88,6 +90,20 @@ class Traced(Running):
             for line in lines
             if line.endswith(f" {path}") and line.split()[2] == "00000000"
         )
+
+
+VERSIONS = r"""
+#include <stddef.h>
+
+static char room[4096];
+
+void *old(size_t bytes) { return room + bytes; }
+void *later(size_t bytes) { return room + 2 * bytes; }
+void pool_free(void *block) { *(char *)block = 0; }
+__asm__(".symver old, pool_malloc@POOL_1");
+__asm__(".symver later, pool_malloc@@POOL_2");
+"""
+LIMIT = 256
 
 
 @pytest.fixture
@@ -326,6 +342,38 @@ def test_what_is_no_allocator(library):
         "pool_free",
     }
     assert {f.kind for f in functions} == {"malloc", "aligned", "free"}
+
+
+def test_versions_of_a_function(traced, tmp_path):
+    """Programs that were linked to the old one call it."""
+    path = tmp_path / "versions.so"
+    script = tmp_path / "script"
+    script.write_text("POOL_1 { pool_free; }; POOL_2 { } POOL_1;\n")
+    compiler = shutil.which("cc") or pytest.skip("no C compiler")
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", f"-Wl,--version-script={script}",
+         "-x", "c", "-o", path, "-"],
+        input=VERSIONS,
+        text=True,
+        check=True,
+    )  # fmt: skip
+    one = traced()
+    one.load(path)
+    functions = of_object(one.functions(prefix="pool_"), path)
+    names = sorted(f.name for f in functions)
+    assert names == ["pool_free", "pool_malloc", "pool_malloc"]
+
+
+def test_limit_of_functions(library, tmp_path):
+    one, path = library(POOL)
+    for i in range(LIMIT // 3):
+        another = tmp_path / f"{i}.so"
+        shutil.copy(path, another)
+        one.load(another)
+    own = len(one.functions())
+    answer = one.scan.alloc_functions(prefix="pool_")
+    assert len(answer.functions) == LIMIT
+    assert answer.left_out == own + 3 * (LIMIT // 3 + 1) - LIMIT
 
 
 @pytest.mark.parametrize("what", ["there", "removed", "replaced"])
