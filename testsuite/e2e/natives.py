@@ -36,7 +36,9 @@ PROBE = r"""
 		"994: .balign 4\n" \
 		".popsection\n")
 """
-SAMPLER = PROBE + r"""
+SAMPLER = (
+    PROBE
+    + r"""
 void *sampled(void)
 {
 	PROBE("libc", "setjmp");
@@ -45,6 +47,7 @@ void *sampled(void)
 	return 0;
 }
 """
+)
 
 
 def where(target):

@@ -31,7 +31,9 @@ MNEMONICS = re.compile(r"push|j[a-z]+|call|nop$")
 
 Symbol = collections.namedtuple("Symbol", "name start size")
 
-NO_SAMPLER = natives.PROBE + r"""
+NO_SAMPLER = (
+    natives.PROBE
+    + r"""
 void *sampled(void)
 {
 	PROBE("otel_memory", "allocate");
@@ -40,6 +42,7 @@ void *sampled(void)
 	return 0;
 }
 """
+)
 POOL = r"""
 #define _GNU_SOURCE
 #include <stddef.h>
