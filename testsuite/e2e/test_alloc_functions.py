@@ -23,7 +23,7 @@ OF_C += " valloc pvalloc reallocarray"
 ALLOCATORS = {
     "libjemalloc.so.2": "mallocx rallocx dallocx sdallocx",
     "libtcmalloc.so.4": "tc_malloc_skip_new_handler",
-    "libmimalloc.so.2": "mi_zalloc mi_new_n mi_free_size mi_malloc_aligned "
+    "libmimalloc.so.2": "mi_zalloc mi_new mi_free_size mi_malloc_aligned "
     "mi_recalloc mi_posix_memalign mi_cfree reallocf",
 }
 # push, jump, call and so on, as gdb names what the kernel emulates.

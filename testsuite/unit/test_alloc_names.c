@@ -34,7 +34,7 @@ static const struct row rows[] = {
 	{ "tc_newarray_aligned_nothrow", "", "new", GR_ALLOC_OF_TCMALLOC },
 	{ "tc_deletearray_sized", "", "free", GR_ALLOC_OF_TCMALLOC },
 	{ "mi_malloc_aligned", "", "malloc", GR_ALLOC_OF_MIMALLOC },
-	{ "mi_new_n", "", "calloc", GR_ALLOC_OF_MIMALLOC },
+	{ "mi_calloc", "", "calloc", GR_ALLOC_OF_MIMALLOC },
 	{ "mi_aligned_recalloc", "", "reallocarray", GR_ALLOC_OF_MIMALLOC },
 	{ "mmap64", "", "mmap", GR_ALLOC_OF_MAPPINGS },
 	{ "munmap", "", "munmap", GR_ALLOC_OF_MAPPINGS },
