@@ -2,6 +2,7 @@
 #include "growth/growth_pages.h"
 
 #include "base/cleanup.h"
+#include "growth/block_holders.h"
 #include "growth/class_sums.h"
 #include "growth/mapping_holders.h"
 #include "inferior/elf.h"
@@ -42,11 +43,11 @@ struct looker {
 	size_t npages, next;
 	struct gr_c_pages c_pages;
 	struct gr_page_holders holders;
+	struct gr_block_holders blocks;
 	struct gr_held_mappings mappings;
 	bool has_mappings; /* their holders have been looked for */
 	struct gr_sites sites;
 	struct sampled_vector sampled; /* by object */
-	bool is_leak_proven;
 	/* (stack, class) -> step; (type, step) -> step; (site, step) -> step;
 	 * (holder, step) -> group */
 	struct gr_keys keys[4];
@@ -70,6 +71,7 @@ static void looker_deinit(struct looker *l)
 {
 	gr_c_pages_deinit(&l->c_pages);
 	gr_page_holders_deinit(&l->holders);
+	gr_block_holders_deinit(&l->blocks);
 	gr_held_mappings_deinit(&l->mappings);
 	gr_sites_deinit(&l->sites);
 	sampled_vector_deinit(&l->sampled);
@@ -99,10 +101,9 @@ static const char *site_name(const struct looker *l, uint32_t site)
 static const char *holder_name(const struct looker *l,
 			       const struct facts *facts)
 {
-	if (facts->holder != NO_NUMBER)
-		return l->holders.names.data[facts->holder];
-	return facts->class == GR_RSS_C_LEAKED && l->is_leak_proven ? "nobody" :
-								      NULL;
+	return facts->holder == NO_NUMBER ?
+		       NULL :
+		       l->holders.names.data[facts->holder];
 }
 
 /* Take a step from a key to a number. */
@@ -242,19 +243,18 @@ static struct gr_error *look_at_block(struct looker *l, uint32_t stack,
 				      uint64_t bytes)
 {
 	const struct gr_blocks *blocks = &l->c_pages.native->blocks;
-	const struct gr_objects *objects = l->answers->graph->graph->objects;
 	// The last block whose chunk begins at the start or before it.
 	uint32_t i = gr_blocks_from(blocks, start + CHUNK_BYTES + 1);
 	struct facts facts = { class, NO_NUMBER, NO_NUMBER, NO_NUMBER };
 	struct gr_error *err = NULL;
 
 	if (i && i <= blocks->list.size) {
-		gr_vertex v = gr_objects_second(objects) + i - 1;
+		struct gr_block_facts block;
 
-		facts.type = objects->type[v] == GR_TYPE_NONE ?
-				     NO_NUMBER :
-				     objects->type[v];
-		err = gr_page_holder_of(&l->holders, v, &facts.holder);
+		err = gr_block_holders_find(&l->blocks, i - 1, &block);
+		facts.type = block.type == GR_TYPE_NONE ? NO_NUMBER :
+							  block.type;
+		facts.holder = block.holder;
 	}
 	return err ? err : count(l, stack, facts, bytes);
 }
@@ -376,16 +376,6 @@ static struct gr_error *read_sites(struct looker *l)
 	return err ? err : gr_sites_visit(stop, &l->sites, add_sampled, l);
 }
 
-static void judge_leaks(struct looker *l)
-{
-	const struct gr_native *native = l->c_pages.native;
-
-	l->is_leak_proven = native && !native->is_in_motion &&
-			    !native->missing_bytes;
-	for (size_t i = 0; native && i < native->arenas.size; i++)
-		l->is_leak_proven &= native->arenas.data[i].is_checked;
-}
-
 static struct gr_error *prepare(struct looker *l)
 {
 	struct gr_error *err =
@@ -396,9 +386,8 @@ static struct gr_error *prepare(struct looker *l)
 	if (!err)
 		err = gr_page_holders_init(&l->holders, l->answers);
 	if (!err)
-		err = read_sites(l);
-	judge_leaks(l);
-	return err;
+		err = gr_block_holders_init(&l->blocks, &l->holders);
+	return err ? err : read_sites(l);
 }
 
 static struct gr_error *walk(struct looker *l)

@@ -4,6 +4,7 @@
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/sort.h"
+#include "growth/label_names.h"
 #include "growth/page_holders.h"
 #include "naming/memory_name.h"
 #include "scan/enter.h"
@@ -15,7 +16,6 @@ struct survivor {
 	gr_obj obj;
 };
 GR_VECTOR(survivor_vector, struct survivor);
-GR_VECTOR(name_vector, const char *);
 
 struct finder {
 	struct gr_answers *answers;
@@ -23,8 +23,7 @@ struct finder {
 	struct survivor_vector all; /* by address */
 	uint64_t *seen;		    /* a bit each: it has a row */
 	struct gr_page_holders holders;
-	struct gr_keys by_label; /* (label, 0) -> type_names */
-	struct name_vector type_names;
+	struct gr_label_names types;
 	struct gr_growth_sample_vector rows;
 };
 
@@ -43,8 +42,7 @@ static void finder_deinit(struct finder *f)
 	survivor_vector_deinit(&f->all);
 	free(f->seen);
 	gr_page_holders_deinit(&f->holders);
-	gr_keys_deinit(&f->by_label);
-	name_vector_deinit(&f->type_names);
+	gr_label_names_deinit(&f->types);
 	gr_growth_sample_vector_deinit(&f->rows);
 }
 
@@ -92,26 +90,6 @@ static struct gr_error *list_survivors(struct finder *f)
 
 // ---------------------------------------------------------------------- rows
 
-static struct gr_error *name_type(struct finder *f, uint32_t label,
-				  const char **ret)
-{
-	uint32_t i = gr_keys_find(&f->by_label, label, 0);
-
-	if (label == GR_TYPE_NONE)
-		return NULL;
-	if (i == UINT32_MAX) {
-		const char *name =
-			gr_memory_row_name(f->answers->stop->program, label);
-
-		i = (uint32_t)f->type_names.size;
-		if (!name_vector_append(&f->type_names, *name ? name : NULL) ||
-		    !gr_keys_add(&f->by_label, label, 0, i))
-			return &gr_enomem;
-	}
-	*ret = f->type_names.data[i];
-	return NULL;
-}
-
 /* The label and the holder of an object; one that is not reached may have a
  * malloc header. */
 static struct gr_error *look_at(struct finder *f, const struct survivor *s,
@@ -145,7 +123,8 @@ static struct gr_error *add_row(struct finder *f, const struct survivor *s)
 	struct gr_error *err = look_at(f, s, span, &label, &row);
 
 	if (!err)
-		err = name_type(f, label, &row.type);
+		err = gr_label_name(&f->types, f->answers->stop->program, label,
+				    &row.type);
 	return err ? err :
 		     gr_runtime_append(f->rt, gr_growth_sample_vector, &f->rows,
 				       row);

@@ -3,23 +3,33 @@
 
 #include <elf.h>
 
-/* System calls that change mappings: mmap, munmap, mremap, brk, mprotect. */
+/* System calls that change mappings: mmap, munmap, mremap, brk, mprotect. And
+ * the one that waits for a lock: futex. */
 static const struct {
 	uint16_t machine;
 	uint16_t calls[5];
-} mapping_calls[] = {
-	{ EM_X86_64, { 9, 11, 25, 12, 10 } },
-	{ EM_AARCH64, { 222, 215, 216, 214, 226 } },
+	uint16_t wait;
+} system_calls[] = {
+	{ EM_X86_64, { 9, 11, 25, 12, 10 }, 202 },
+	{ EM_AARCH64, { 222, 215, 216, 214, 226 }, 98 },
 };
 
 static bool changes_mappings(const struct gr_arch *arch, uint64_t call)
 {
-	for (size_t i = 0; i < GR_ARRAY_SIZE(mapping_calls); i++)
-		for (size_t k = 0; k < GR_ARRAY_SIZE(mapping_calls[i].calls);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(system_calls); i++)
+		for (size_t k = 0; k < GR_ARRAY_SIZE(system_calls[i].calls);
 		     k++)
-			if (mapping_calls[i].machine == arch->machine &&
-			    mapping_calls[i].calls[k] == call)
+			if (system_calls[i].machine == arch->machine &&
+			    system_calls[i].calls[k] == call)
 				return true;
+	return false;
+}
+
+static bool waits(const struct gr_arch *arch, uint64_t call)
+{
+	for (size_t i = 0; i < GR_ARRAY_SIZE(system_calls); i++)
+		if (system_calls[i].machine == arch->machine)
+			return system_calls[i].wait == call;
 	return false;
 }
 
@@ -77,6 +87,19 @@ static struct gr_error *is_moving(struct gr_runtime *rt,
 		return NULL;
 	struct gr_error *err = is_at_call(rt, pc, &is_waiting);
 	*ret = !err && !is_waiting;
+	return err;
+}
+
+struct gr_error *gr_native_is_at_work(struct gr_runtime *rt,
+				      const struct gr_regs *regs,
+				      const struct gr_native *native, bool *ret)
+{
+	size_t module =
+		gr_image_module_at(rt->image, regs->value[rt->arch->pc]);
+	struct gr_error *err = is_moving(rt, regs, native, ret);
+
+	*ret |= !err && regs->is_in_call && waits(rt->arch, regs->call) &&
+		module != SIZE_MAX && has_allocator(native, rt->image, module);
 	return err;
 }
 

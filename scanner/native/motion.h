@@ -10,6 +10,14 @@
 #include "native/c_threads.h"
 #include "native/native.h"
 
+/** Is a thread in the code of an allocator, or does it change mappings, or wait
+ * for a lock in that code? It may have a block in hand then without a pointer to
+ * it: the address of its header does. So may one that did not stop. */
+struct gr_error *gr_native_is_at_work(struct gr_runtime *rt,
+				      const struct gr_regs *regs,
+				      const struct gr_native *native,
+				      bool *ret) GR_MUST_CHECK;
+
 /** Set native->is_in_motion: by threads that run code of an allocator's file,
  * that change mappings, or that did not stop. */
 struct gr_error *gr_native_note_motion(struct gr_runtime *rt,
