@@ -4,6 +4,7 @@
 
 #include "growth/alloc_functions.h"
 #include "growth/frame_names.h"
+#include "growth/growth_blocks.h"
 #include "growth/growth_pages.h"
 #include "growth/growth_samples.h"
 #include "growth/trace_facts.h"
@@ -203,4 +204,38 @@ PyObject *gr_py_scan_growth_samples(PyObject *obj, PyObject *args,
 	}
 	PyBuffer_Release(&data);
 	return samples ? gr_py_keep_growth_samples(self, samples) : NULL;
+}
+
+// ------------------------------------------------------------------- blocks
+
+PyObject *gr_py_scan_growth_blocks(PyObject *obj, PyObject *args,
+				   PyObject *kwargs)
+{
+	struct gr_py_scan *self = cast(obj);
+	struct gr_growth_blocks *blocks = NULL;
+	int are_walked = 0;
+	Py_buffer data;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "y*|p:growth_blocks",
+					 gr_py_scan_growth_blocks_names, &data,
+					 &are_walked))
+		return NULL;
+	size_t n = (size_t)data.len / sizeof(struct gr_block_record);
+	_cleanup_free_ struct gr_block_record *records =
+		calloc(n + 1, sizeof(*records));
+	if (!records) {
+		PyErr_NoMemory();
+	} else if ((size_t)data.len % sizeof(*records)) {
+		PyErr_SetString(gr_py_argument_error,
+				"records of blocks have 16 bytes each");
+	} else if (gr_py_scan_enter(self)) {
+		memcpy(records, data.buf, n * sizeof(*records));
+		struct gr_error *err = gr_scan_growth_blocks(
+			self->scan, records, n, are_walked, &blocks);
+		gr_py_scan_leave(self);
+		if (err)
+			gr_py_raise(err);
+	}
+	PyBuffer_Release(&data);
+	return blocks ? gr_py_keep_growth_blocks(self, blocks) : NULL;
 }

@@ -1411,6 +1411,48 @@ class GrowthSamples(NamedTuple):  # gr_growth_samples
     no rows then, and that says nothing of what has survived."""
     gaps: Gaps
 
+class GrowthBlock(NamedTuple):  # gr_growth_block
+    """Memory of C that was recorded when it was allocated, and is not freed as
+    far as can be proven."""
+
+    index: int
+    """The record's."""
+    state: Literal["in_use", "mapped", "unknown"]
+    """"in_use": a block of a checked arena begins at the address and has room
+    for the bytes. "mapped": all of it is mapped, from the start of a page on,
+    and is neither an allocator's nor Go's nor a file's that the program runs.
+    "unknown": no walk tells."""
+    bytes: int
+    """Those of the block that the program may use; else those of the
+    record."""
+    resident_bytes: _Known | None
+    """The part of these in memory; None: not known."""
+    is_held: bool | None  # if is_held_known
+    """A path leads to the block, or a pointer into what is mapped; False: it
+    is proven that none does, as for Scan.native_leaks(), which it never is of
+    what is mapped; None: not known."""
+    holder: _Text | None
+    """The variable, goroutines or group at the start of the nearest path, as of
+    GrowthGroup; "nobody" if is_held is False; None: not known."""
+    type: _Text | None
+    """None: not known."""
+    goroutine_id: int
+    """The goroutine at which that path begins: that of a frame, of the stack
+    or the registers of a call of C; or the one that is to run a finalizer or a
+    cleanup that is queued. 0: none, or not known."""
+
+class GrowthBlocks(NamedTuple):  # gr_growth_blocks
+    """The answer of Scan.growth_blocks()."""
+
+    rows: Rows[GrowthBlock]  # rows[nrows]
+    """In the order of the records. Those of blocks that are freed for certain
+    have none: no block in use begins at the address, or it is too small, or
+    nothing is mapped there."""
+    is_known: bool
+    """False: the target does not tell what is mapped. There are no rows then,
+    and that says nothing of what is freed."""
+    gaps: Gaps
+
 class NativeSize(NamedTuple):  # gr_native_size
     """Blocks of C of one size."""
 
@@ -2851,6 +2893,18 @@ class Scan:
         as 8 little-endian bytes each, in any order. If an address was sampled
         twice, its row is of the later object: the earlier one was freed. The
         scan is as for growth_pages()."""
+    def growth_blocks(
+        self, blocks: bytes, are_walked: bool = False
+    ) -> GrowthBlocks:
+        """Which blocks of C are still in use, and who holds them. The scan is
+        as for growth_pages().
+
+        blocks: address and bytes, as they were asked for, of each: 8
+            little-endian bytes each.
+        are_walked: all of them are of allocators whose heap is walked: what
+            no arena has is freed then, if all arenas are checked. Memory that
+            was mapped is not.
+        """
     def rss(self, marked: bool = True) -> Rss:
         """Where the resident memory is. A process was opened with the extent
         "residency"."""

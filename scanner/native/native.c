@@ -73,13 +73,18 @@ gr_native_memory_at(const struct gr_native *native, uint64_t addr)
 	return range_at(&native->memory, addr);
 }
 
+bool gr_native_is_foreign(const struct gr_native *native, uint64_t addr)
+{
+	return range_at(&native->foreign, addr) != NULL;
+}
+
 bool gr_native_is_free(const struct gr_native *native, uint64_t addr)
 {
 	const struct gr_blocks *blocks = &native->blocks;
 	const struct gr_native_range *range = gr_native_memory_at(native, addr);
 
 	if (!range || !native->arenas.data[range->arena].is_checked ||
-	    range_at(&native->foreign, addr))
+	    gr_native_is_foreign(native, addr))
 		return false;
 	uint32_t next = gr_blocks_from(blocks, addr);
 	const struct gr_block *list = blocks->list.data;

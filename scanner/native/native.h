@@ -162,6 +162,9 @@ bool gr_native_may_differ(const struct gr_mapping *m);
  */
 bool gr_native_is_free(const struct gr_native *native, uint64_t addr);
 
+/** Is @p addr in the program's own memory, in the middle of an arena's? */
+bool gr_native_is_foreign(const struct gr_native *native, uint64_t addr);
+
 /** The memory of an arena that is checked, outside of its blocks. */
 enum gr_native_gap {
 	GR_GAP_NONE,   /**< Another arena, a block, or not known. */

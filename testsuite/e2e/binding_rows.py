@@ -243,7 +243,9 @@ def look_at_sites(scan, out):
 def look_at_c(scan):
     """The program has C memory, leaks of it, and objects that it keeps."""
     scan.native()
-    scan.native_leaks()
+    leaks = scan.native_leaks()
+    record = struct.pack("<QQ", leaks.groups[0].example, 1)
+    check_sequence(scan.growth_blocks(blocks=record, are_walked=True).rows)
     scan.kept_by_c()
     scan.verify(max_differences=5)
 

@@ -42,17 +42,18 @@ SETTINGS = {
 
 class Truth:
     """The file that the program has written: blocks, {address: bytes of the
-    chunk}, and the freed addresses."""
+    chunk} and {address: bytes that may be used}, and the freed addresses."""
 
     def __init__(self, target):
         self.told = target.truth
         self.folder = target.folder
         words = array.array("Q", (self.folder / "blocks").read_bytes())
         end = WORDS * self.told["blocks"]
-        self.blocks, self.freed = {}, set(words[end:])
+        self.blocks, self.usable, self.freed = {}, {}, set(words[end:])
         for i in range(0, end, WORDS):
             address, asked, usable, head = words[i : i + WORDS]
             is_mmapped = head & IS_MMAPPED
+            self.usable[address] = usable
             self.blocks[address] = usable + (16 if is_mmapped else 8)
             # Two ways to tell the size of a chunk.
             assert is_mmapped or self.blocks[address] == head & ~7

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which blocks of C are still in use, and who holds them: against what the
+program says of each block that it has, has lost, and has freed."""
+
+import json
+import random
+import struct
+
+import pytest
+
+import natives
+from natives import CENTRAL, OTHER_BLOCKS, SNAPSHOT
+from targets import attach_reason, skip_if
+from test_finalization import HANDLES, asked
+from test_native import SETTINGS, Truth
+from test_process import load, look
+from toolchains import variants
+
+FEW = ["100000"]  # operations of native_heap
+LARGE_BYTES = 3 << 20
+MOST = (1 << 64) - 1
+ODD = [0, 1, 15, 4096, 1 << 47, MOST - 15, MOST]
+NAMES = ["index", "state", "bytes", "resident_bytes", "is_held", "holder",
+         "type", "goroutine_id"]  # fmt: skip
+# The rows of a question, and the calls of the goroutines in them.
+ASK = """
+scan = heap._scan()
+with open({path!r}, "rb") as file:
+    answer = scan.growth_blocks(file.read(), are_walked={are_walked})
+assert answer.is_known
+rows = [{{name: getattr(row, name) for name in {names}}} for row in answer.rows]
+calls = {{
+    number: [call.at.function for call in scan.backtrace(number).calls]
+    for number in {{row["goroutine_id"] for row in rows}} - {{0}}
+}}
+print(json.dumps([rows, calls]))
+"""
+
+
+class Asked:
+    """The rows by record, and the calls of goroutines by number."""
+
+    def __init__(self, target, records, folder, are_walked=False):
+        records = [*records]
+        random.Random(24).shuffle(records)
+        path = folder / "records"
+        words = (struct.pack("<QQ", *record) for record in records)
+        path.write_bytes(b"".join(words))
+        code = ASK.format(path=str(path), are_walked=are_walked, names=NAMES)
+        rows, calls = natives.scripted(target, code)
+        indexes = [row["index"] for row in rows]
+        assert indexes == sorted(set(indexes))
+        self.rows = {records[row["index"]]: row for row in rows}
+        self.calls = {int(number): names for number, names in calls.items()}
+
+    def states(self):
+        return {record: row["state"] for record, row in self.rows.items()}
+
+
+def of_kind(farm, program, variant, kind, *args, **more):
+    """A target: core, live, or a snapshot of the live one."""
+    if kind != "core":
+        skip_if(attach_reason())
+    live = "live" if kind == SNAPSHOT else kind
+    target = farm.target(program, variant, live, *args, **more)
+    return natives.snapshot_of(target) if kind == SNAPSHOT else target
+
+
+# --------------------------------------------------------------------- heaps
+
+
+class Heap:
+    """The blocks of native_heap, and records that are none of them."""
+
+    def __init__(self, target):
+        self.truth = Truth(target)
+        self.usable = self.truth.usable
+        self.large = [a for a, b in self.usable.items() if b >= LARGE_BYTES]
+        self.freed = {(address, 1) for address in self.truth.freed}
+        self.others = {(address, 0) for address in ODD}
+        for address, usable in self.usable.items():
+            self.others |= {
+                (address, usable + 1),  # freed, and got again by less
+                (address, MOST),
+                (address - 16, 0),
+                (address + 1, 1),
+                (address + 8, 1),
+                (address + 16, 0),
+            }
+        starts = self.usable.keys()
+        self.others = {r for r in self.others if r[0] not in starts or r[1]}
+
+    def records(self):
+        blocks = {record for a, b in self.usable.items()
+                  for record in ((a, 0), (a, b))}  # fmt: skip
+        return blocks | self.freed | self.others
+
+
+def check_heap(target, folder):
+    heap = Heap(target)
+    found = Asked(target, heap.records(), folder, are_walked=True)
+    blocks = {(a, n) for a, b in heap.usable.items() for n in (0, b)}
+    assert blocks <= found.rows.keys()
+    assert set(found.states().values()) == {"in_use"}
+    # libc may have got the memory of a freed one.
+    assert len(found.rows.keys() - blocks) <= OTHER_BLOCKS // 4
+    assert found.rows.keys() - blocks <= heap.freed | heap.others
+    for record in blocks:
+        row = found.rows[record]
+        assert row["bytes"] == heap.usable[record[0]]
+        # An old number in a variable of Go's runtime may look like an address.
+        assert row["is_held"] and row["holder"]
+        assert row["goroutine_id"] == 0
+        assert (row["resident_bytes"] or 0) <= row["bytes"]
+    named = [found.rows[r]["holder"] == "all_slots" for r in blocks]
+    assert named.count(False) <= OTHER_BLOCKS
+    assert len(heap.large) == 2 * heap.truth.told["threads"]
+    return heap, found
+
+
+@pytest.mark.parametrize("threads", ["1", "8"])
+@pytest.mark.parametrize("kind", ["core", "live", SNAPSHOT])
+def test_blocks_of_heaps(farm, tmp_path, kind, threads):
+    """A block has a row if it is in use: not one that is freed, nor one of
+    which another has the address that is smaller; addresses inside of blocks
+    and before them are no block's."""
+    args = [threads, *FEW]
+    target = of_kind(farm, "native_heap", CENTRAL, kind, args)
+    heap, found = check_heap(target, tmp_path)
+    if kind == "core":
+        return
+    # Only the first page of a large one was touched.
+    for address in heap.large:
+        row = found.rows[address, heap.usable[address]]
+        assert 0 < row["resident_bytes"] <= row["bytes"] // 4
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_settings_of_malloc(farm, tmp_path, name):
+    args, env = ["4", *FEW], SETTINGS[name]
+    check_heap(farm.target("native_heap", CENTRAL, "core", args, env), tmp_path)
+
+
+# ------------------------------------------------------------------- holders
+
+# By kind of block, the variables of native_leaks that lead to it.
+VARIABLES = {
+    "globals": {"global_blocks"},
+    "640": {"odd_blocks"},
+    "list": {"list"},
+    "between": {"between"},
+    "interior": {"inside"},
+    "end": {"end"},
+    "library": {f"held_by_library in {natives.library().name}"},
+    "go": {"main.goPointers", "main.goOwners", "main.goMap",
+           "main.goNumbers"},  # fmt: skip
+    "big": {"main.goBig"},
+    "beside": {"main.neighbours"},
+}
+# A call of the goroutine whose frames, stack or registers of C lead to it.
+CALLS = {
+    "goroutine": "main.holdByGoroutine.func1",
+    "number": "main.holdByGoroutine.func1",
+    "frame of caller": "main._Cfunc_wait_with_frame",
+    "register of caller": "main._Cfunc_wait_with_register",
+}
+# No goroutine has these, though the stack of a thread or its registers do.
+OTHER_THREADS = ["frame", "register", "tls", "key"]
+
+
+def rows_of(found, truth, kind):
+    rows = [found.rows.get((address, 1)) for address, _ in truth[kind]]
+    assert rows and all(rows), kind
+    assert {row["state"] for row in rows} == {"in_use"}
+    return rows
+
+
+def check_held(found, kept):
+    for kind in kept:
+        assert all(row["is_held"] for row in rows_of(found, kept, kind))
+    for kind, variables in VARIABLES.items():
+        rows = rows_of(found, kept, kind)
+        assert {row["holder"] for row in rows} == variables, kind
+        assert {row["goroutine_id"] for row in rows} == {0}
+    for kind in OTHER_THREADS:
+        assert [r["goroutine_id"] for r in rows_of(found, kept, kind)] == [0]
+    for kind, call in CALLS.items():
+        [row] = rows_of(found, kept, kind)
+        assert call in found.calls[row["goroutine_id"]], kind
+
+
+def check_leaked(found, leaked, reached):
+    """Nobody holds the blocks that `native leaks' counts, and no others."""
+    nobody = 0
+    for kind in leaked:
+        for (address, _), row in zip(
+            leaked[kind], rows_of(found, leaked, kind)
+        ):
+            assert row["is_held"] is (address in reached), (kind, row)
+            assert (row["holder"] == "nobody") is not row["is_held"]
+            assert row["is_held"] or not row["goroutine_id"]
+            nobody += not row["is_held"]
+    assert nobody > 1700
+
+
+@pytest.mark.parametrize("kind", ["core", "gcore", "live", SNAPSHOT])
+def test_holders(farm, tmp_path, kind):
+    args = [str(natives.library())]
+    target = of_kind(farm, "native_leaks", CENTRAL, kind, args)
+    check_holders(target, tmp_path)
+
+
+@variants("cgo")
+def test_holders_of_releases(farm, tmp_path, variant):
+    args = [str(natives.library())]
+    check_holders(farm.target("native_leaks", variant, args=args), tmp_path)
+
+
+def check_holders(target, folder):
+    truth = target.truth
+    records = {
+        (address, 1)
+        for rows in [*truth["kept"].values(), *truth["leaked"].values(),
+                     truth["freed"]]
+        for address, _ in rows
+    }  # fmt: skip
+    found = Asked(target, records, folder)
+    check_held(found, truth["kept"])
+    check_leaked(found, truth["leaked"], natives.reached(target))
+    assert not {(a, 1) for a, _ in truth["freed"]} & found.rows.keys()
+
+
+@variants("cgo")
+def test_blocks_behind_the_queue(farm, tmp_path, variant):
+    """The goroutine that runs finalizers is the one that should free them: those
+    of the queue, and that of the finalizer that runs."""
+    target = farm.target("finalizing", variant, args=["c-blocks"])
+    records = [(address, 1) for address in natives.reached(target)]
+    found = Asked(target, records, tmp_path)
+    document, _ = asked(target)
+    [runner] = [
+        row
+        for row in document["finalization"]["runners"]
+        if row["runs"] == "finalizers"
+    ]
+    rows = [
+        row
+        for row in found.rows.values()
+        if row["goroutine_id"] == runner["id"]
+    ]
+    assert len(rows) == 2 * HANDLES
+    assert sum(row["bytes"] + 8 for row in rows) == (
+        HANDLES * target.truth["c_bytes"]
+    )
+    common = [r for r in found.rows.values() if r["holder"] == "main.common"]
+    assert [row["goroutine_id"] for row in common] == [0, 0]
+
+
+# --------------------------------------------------------------------- words
+
+
+def test_what_cannot_be_records(farm):
+    target = of_kind(farm, "native_leaks", CENTRAL, "live")
+    scan, _ = look(load(), target.process.pid, "report")
+    wrong = load().ArgumentError
+    with pytest.raises(wrong, match="16 bytes each"):
+        scan.growth_blocks(b"\0" * 24)
+    answer = scan.growth_blocks(b"")
+    assert answer.is_known and not answer.rows
+
+
+def test_without_memory_of_c(farm):
+    """Nothing of C was copied: nothing is said of what is freed."""
+    target = of_kind(farm, "native_leaks", CENTRAL, "live")
+    scan, _ = look(load(), target.process.pid, "heap")
+    answer = scan.growth_blocks(struct.pack("<QQ", 0, 0))
+    assert not answer.is_known and not answer.rows
