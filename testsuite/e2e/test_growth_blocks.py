@@ -256,6 +256,36 @@ def test_blocks_behind_the_queue(farm, tmp_path, variant):
     assert [row["goroutine_id"] for row in common] == [0, 0]
 
 
+WAITS = """
+from goref.trace.waiting import waits_of
+
+found = waits_of(heap._scan(), {numbers})
+print(json.dumps([wait._asdict() for wait in found.values()]))
+"""
+
+
+def test_waits_of_holders(farm, tmp_path):
+    """The goroutines that have blocks wait for a channel, or are in C."""
+    args = [str(natives.library())]
+    target = of_kind(farm, "native_leaks", CENTRAL, "live", args)
+    kept = target.truth["kept"]
+    records = [(kept[kind][0][0], 1) for kind in CALLS]
+    found = Asked(target, records, tmp_path)
+    numbers = {k: found.rows[r]["goroutine_id"] for k, r in zip(CALLS, records)}
+    code = WAITS.format(numbers=[*numbers.values()])
+    waits = {w["goroutine_id"]: w for w in natives.scripted(target, code)}
+    assert waits.keys() == set(numbers.values()) and len(waits) == 3
+    wait = waits[numbers["goroutine"]]
+    assert (wait["is_waiting"], wait["reason"]) == (True, "chan receive")
+    assert wait["function"] == CALLS["goroutine"]
+    assert wait["awaits"].startswith("to receive from main.neverReady: chan")
+    for kind in "frame of caller", "register of caller":
+        wait = waits[numbers[kind]]
+        assert (wait["is_waiting"], wait["reason"]) == (None, "syscall")
+        assert "main._C" + wait["c_function"].replace("C.", "func_") in CALLS[kind]
+        assert wait["awaits"].startswith("for C to return (cgo)")
+
+
 # --------------------------------------------------------------------- words
 
 
