@@ -111,8 +111,9 @@ class Allocs:
                 size = 100 + 40 * number
                 self.make(site, 10 + number, size, holder, prefix)
 
-    def load(self, threads, rate, every_a, every_b, prefix="framed"):
-        self.say("load", prefix, threads, rate, every_a, every_b)
+    def load(self, threads, rate, every_a, every_b, slots=64):
+        """Begin a load. slots: blocks that are held and replaced."""
+        self.say("load", "framed", threads, rate, every_a, every_b, slots)
 
     def stop(self):
         """End the load. Returns how many pairs there were."""

@@ -48,7 +48,7 @@ def test_load(program):
     found = by_function(blocks)
     assert abs(found["framed_leak_a"][0] - pairs / 100) <= 2
     assert abs(found["framed_leak_b"][0] - pairs / 500) <= 2
-    assert found["framed_held"][0] == 2 * 64
+    assert found["framed_held"][0] == 64
     by_thread = {b.goroutine for b in blocks if b.site == "leak_a"}
     assert by_thread == {*program.say("truth")["goroutines"]}
     assert len(by_thread) == 2

@@ -15,8 +15,7 @@ struct entry {
 	uint32_t site, library, holder, is_gone;
 };
 
-/* Each thread of a load has so many blocks in a table that it replaces. */
-enum { MAX_THREADS = 16, TABLE = 64 };
+enum { MAX_THREADS = 16, MAX_SLOTS = 64 };
 
 void load_library(int number, const char *path, const char *prefix);
 
@@ -31,9 +30,10 @@ void make_blocks(int library, int site, uint64_t count, size_t bytes,
 void drop_blocks(int library, int site);
 void drop_block(int library, int site, void *block);
 
-/* Pairs of malloc and free, with leaks among them. */
+/* Pairs of malloc and free, with leaks among them, and blocks in the slots of a
+ * table that are replaced. */
 struct load {
-	int library, thread;
+	int library, thread, slots;
 	uint64_t every_a, every_b, goid;
 };
 

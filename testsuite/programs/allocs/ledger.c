@@ -23,7 +23,7 @@ static uint64_t entries;
 void **held_by_c;
 
 /* The blocks of the threads of a load. */
-void *table[MAX_THREADS][TABLE];
+void *table[MAX_THREADS][MAX_SLOTS];
 
 static void *symbol(void *library, const char *prefix, const char *name)
 {
@@ -160,7 +160,7 @@ void *table_block(int thread, int slot)
 
 static void replace(const struct load *load, uint64_t number)
 {
-	void **slot = &table[load->thread][number % TABLE];
+	void **slot = &table[load->thread][number % load->slots];
 	void *old = *slot;
 
 	*slot = libraries[load->library].make(SITE_HELD, 100);

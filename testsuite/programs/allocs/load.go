@@ -41,6 +41,7 @@ func (l *loadThreads) start(words []string) {
 		one := C.struct_load{
 			library: indexOf(libraries, words[0]),
 			thread:  C.int(i),
+			slots:   C.int(number(words[5]) / threads),
 			every_a: C.uint64_t(number(words[3])),
 			every_b: C.uint64_t(number(words[4])),
 		}

@@ -13,7 +13,7 @@
 //	drop LIBRARY SITE                      those that nobody has
 //	hang LIBRARY WAY COUNT BYTES           a goroutine that should free waits
 //	free                                   the goroutines that hang go on
-//	load LIBRARY THREADS RATE EVERY_A EVERY_B
+//	load LIBRARY THREADS RATE EVERY_A EVERY_B SLOTS   SLOTS: of all threads
 //	stop                                   the load
 //	truth                                  all blocks that are not freed
 //	cpu                                    processor time
@@ -27,7 +27,7 @@
 package main
 
 /*
-#cgo CFLAGS: -O1 -g
+#cgo CFLAGS: -O1 -g -fno-omit-frame-pointer
 #cgo LDFLAGS: -ldl -lpthread
 #include <stdlib.h>
 #include "allocs.h"
@@ -127,7 +127,7 @@ func truth() []row {
 			uint64(one.goid), uint64(one.time_ns)})
 	}
 	for thread := 0; thread < C.MAX_THREADS; thread++ {
-		for slot := 0; slot < C.TABLE; slot++ {
+		for slot := 0; slot < C.MAX_SLOTS; slot++ {
 			at := C.table_block(C.int(thread), C.int(slot))
 			if at != nil {
 				rows = append(rows, row{theLoad.library, "held",
