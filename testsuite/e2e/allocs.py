@@ -18,17 +18,23 @@ LIBRARIES = PROGRAMS / "allocs" / "library"
 SITES = LIBRARIES / "sites.c"
 SAMPLER = LIBRARIES / "sampler.c"
 ALLOCATOR = LIBRARIES / "allocator.c"
-# One of each function that allocates, but for mmap.
+# A site for each function, but for mmap. own: mallocx and the like, if the
+# allocator has such a name.
 HEAP_SITES = (
     "leak_a", "leak_b", "held", "grown", "zeroed", "aligned", "posix_aligned",
-    "memaligned", "array", "newed",
+    "memaligned", "array", "valloced", "newed", "new_array", "new_nothrow",
+    "new_aligned", "own",
 )  # fmt: skip
+# Bytes of the blocks of the sites: multiples of their alignment, to which the
+# aligned operator new rounds up.
+FIRST_SIZE, NEXT_SIZE = 128, 64
 DEPTH = 4  # calls of PREFIX_deep in a chain
 # Files that replace the allocator of libc: the first that is there.
 PRELOADS = {
     "glibc": (),
     "jemalloc": ("libjemalloc.so.2",),
-    "tcmalloc": ("libtcmalloc_minimal.so.4", "libtcmalloc.so.4"),
+    "tcmalloc": ("libtcmalloc.so.4", "libtcmalloc_minimal.so.4"),
+    "mimalloc": ("libmimalloc.so.2", "libmimalloc.so.3"),
 }
 _LIBRARY_FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
 
@@ -108,7 +114,7 @@ class Allocs:
         for prefix in prefixes:
             for number, site in enumerate(sites):
                 holder = "c" if site == "held" else "nobody"
-                size = 100 + 40 * number
+                size = FIRST_SIZE + NEXT_SIZE * number
                 self.make(site, 10 + number, size, holder, prefix)
 
     def load(self, threads, rate, every_a, every_b, slots=64):

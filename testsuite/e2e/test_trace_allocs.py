@@ -6,7 +6,14 @@ import os
 
 import pytest
 
-from allocs import HEAP_SITES, PRELOADS, Allocs, by_function
+from allocs import (
+    FIRST_SIZE,
+    HEAP_SITES,
+    NEXT_SIZE,
+    PRELOADS,
+    Allocs,
+    by_function,
+)
 from waiting import comes
 
 
@@ -31,7 +38,7 @@ def test_sites(program):
     for prefix in ("framed", "plain"):
         for number, site in enumerate(HEAP_SITES):
             count = 10 + number
-            size = 100 + 40 * number
+            size = FIRST_SIZE + NEXT_SIZE * number
             assert found.pop(f"{prefix}_{site}") == (count, count * size)
     assert found == {"framed_mapped": (3, 3 * 4096)}
     program.say("drop", "plain", "newed")

@@ -109,7 +109,7 @@ def test_blocks_in_use():
             for site in ("leak_b", "zeroed", "newed", "memaligned"):
                 for prefix in FLAGS:
                     program.say("drop", prefix, site)
-            program.make("leak_a", 50, 340)  # in the memory of these
+            program.make("leak_a", 50, 256)  # in the memory of these
             trace.interval()
             document = trace.end(signal.SIGINT)
         truth = program.truth()

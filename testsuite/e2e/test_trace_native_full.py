@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import memleak
-from allocs import DEPTH, HEAP_SITES, Allocs, by_function
+from allocs import DEPTH, HEAP_SITES, PRELOADS, Allocs, by_function
 from code_bytes import probes
 from native_traces import (
     FULL,
@@ -25,6 +25,8 @@ from waiting import comes
 
 # Names of the allocator's own.
 OF_ALLOCATOR = ("operator new", "_Znwm")
+# operator new of libstdc++ has no frame pointer, so its callers may be lost.
+NEW = ("newed", "new_array", "new_nothrow", "new_aligned")
 
 
 @pytest.fixture(autouse=True)
@@ -82,19 +84,18 @@ def test_memleak():
         row = found.pop(block.address)
         assert row.bytes == block.bytes
         names = [n for n in row.stack if not n.startswith(OF_ALLOCATOR)]
-        if block.library == "framed":
-            # operator new has no frame pointer, so its caller is lost.
-            assert block.site == "newed" or names.pop(0) == block.function
-            chain = ["framed_deep"] * DEPTH + ["framed_make"]
-            assert names[: DEPTH + 1] == chain
-            assert names[-1].startswith("runtime.goexit")
-        else:
+        if block.library == "plain":
             assert "plain_deep" not in names
+        elif block.site not in NEW:
+            assert names[0] == block.function
+            chain = ["framed_deep"] * DEPTH + ["framed_make"]
+            assert names[1 : DEPTH + 2] == chain
+            assert names[-1].startswith("runtime.goexit")
     assert not any(set(row.stack) & set(by_function(truth))
                    for row in found.values())  # fmt: skip
 
 
-@pytest.mark.parametrize("allocator", ["glibc", "jemalloc", "tcmalloc"])
+@pytest.mark.parametrize("allocator", [*PRELOADS])
 def test_all_that_is_outstanding(allocator):
     """By its address and size, as the program knows it."""
     with Allocs(allocator) as program:
@@ -173,7 +174,7 @@ def test_stacks_of_memleak():
         assert is_part(calls, mine), (calls, mine)
         assert mine.count(f"{block.library}_deep") == DEPTH
         assert mine[-1] == "runtime.goexit"
-        if block.library == "framed" and block.site != "newed":
+        if block.library == "framed" and block.site not in NEW:
             assert of_library(calls) == of_library(mine)
 
 

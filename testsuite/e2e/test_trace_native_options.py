@@ -80,9 +80,9 @@ def traced(program, *words, between=None):
 @pytest.mark.parametrize("words", [WHOLE, FULL], ids=["windows", "full"])
 def test_sizes(program, words):
     """Both bounds are of the blocks that count."""
-    document = traced(program, *words, "--min-size", "180", "--max-size", "340")
-    truth = [b for b in program.truth() if 180 <= b.bytes <= 340]
-    assert len({b.bytes for b in truth}) == 5
+    document = traced(program, *words, "--min-size", "192", "--max-size", "384")
+    truth = [b for b in program.truth() if 192 <= b.bytes <= 384]
+    assert len({b.bytes for b in truth}) == 4
     assert sums(document) == by_function(truth)
 
 

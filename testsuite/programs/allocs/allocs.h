@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The sites of library/sites.c, in its order. */
-enum { SITE_HELD = 2, SITE_MAPPED = 10 };
+/* A site of library/sites.c, in its order. */
+enum { SITE_HELD = 2 };
 
 /* Who has a block: nobody, a list of C, or the caller. */
 enum { HOLDER_NOBODY, HOLDER_C, HOLDER_CALLER };

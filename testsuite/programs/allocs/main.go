@@ -50,7 +50,8 @@ import (
 
 var (
 	sites = []string{"leak_a", "leak_b", "held", "grown", "zeroed", "aligned",
-		"posix_aligned", "memaligned", "array", "newed", "mapped"}
+		"posix_aligned", "memaligned", "array", "valloced", "newed",
+		"new_array", "new_nothrow", "new_aligned", "own", "mapped"}
 	holders   = []string{"nobody", "c", "go"}
 	libraries []string
 	heldByGo  [][]unsafe.Pointer

@@ -20,16 +20,56 @@
 
 enum { DEPTH = 3, ALIGNMENT = 64, FIRST = 24 };
 
-/* The operators of C++, which the allocator or libstdc++ defines. */
-static void *(*operator_new)(size_t bytes);
-static void (*operator_delete)(void *block);
+/* Functions that the allocator or libstdc++ may define. A function that takes
+ * fewer arguments ignores the second one. */
+enum { PLAIN, ARRAY, NOTHROW, ALIGNED, OWN, WAYS };
 
-static __attribute__((constructor)) void find_operators(void)
+typedef void *take_function(size_t bytes, uintptr_t second);
+typedef void give_function(void *block, uintptr_t second);
+
+static struct {
+	take_function *take;
+	give_function *give;
+} ways[WAYS];
+
+static const struct {
+	int way;
+	const char *take, *give;
+} names[] = {
+	{ PLAIN, "_Znwm", "_ZdlPvm" },
+	{ ARRAY, "_Znam", "_ZdaPv" },
+	{ NOTHROW, "_ZnwmRKSt9nothrow_t", "_ZdlPv" },
+	{ ALIGNED, "_ZnwmSt11align_val_t", "_ZdlPvSt11align_val_t" },
+	{ OWN, "malloc", "free" },
+	{ OWN, "mallocx", "dallocx" },
+	{ OWN, "tc_malloc", "tc_free" },
+	{ OWN, "mi_malloc", "mi_free" },
+};
+
+static __attribute__((constructor)) void find_functions(void)
 {
+	void *take, *give;
+
 	if (!dlopen("libstdc++.so.6", RTLD_NOW | RTLD_GLOBAL))
-		return;
-	operator_new = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "_Znwm");
-	operator_delete = (void (*)(void *))dlsym(RTLD_DEFAULT, "_ZdlPv");
+		abort();
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		take = dlsym(RTLD_DEFAULT, names[i].take);
+		give = dlsym(RTLD_DEFAULT, names[i].give);
+		if (!take || !give)
+			continue;
+		ways[names[i].way].take = (take_function *)take;
+		ways[names[i].way].give = (give_function *)give;
+	}
+}
+
+/* The second argument of a way. mallocx() has flags: none. */
+static uintptr_t second(int way, size_t bytes)
+{
+	if (way == PLAIN)
+		return bytes;
+	if (way == NOTHROW)
+		return (uintptr_t)dlsym(RTLD_DEFAULT, "_ZSt7nothrow");
+	return way == ALIGNED ? ALIGNMENT : 0;
 }
 
 static void *or_abort(void *block)
@@ -82,15 +122,23 @@ SITE(aligned, aligned_alloc(ALIGNMENT, bytes))
 SITE(posix_aligned, posix(bytes))
 SITE(memaligned, memalign(ALIGNMENT, bytes))
 SITE(array, reallocarray(NULL, 1, bytes))
-SITE(newed, operator_new(bytes))
+SITE(valloced, valloc(bytes))
+SITE(newed, ways[PLAIN].take(bytes, 0))
+SITE(new_array, ways[ARRAY].take(bytes, 0))
+SITE(new_nothrow, ways[NOTHROW].take(bytes, second(NOTHROW, bytes)))
+SITE(new_aligned, ways[ALIGNED].take(bytes, ALIGNMENT))
+SITE(own, ways[OWN].take(bytes, 0))
 SITE(mapped, map(bytes))
 
 static void *(*const sites[])(size_t) = {
-	NAME(leak_a), NAME(leak_b),  NAME(held),	  NAME(grown),
-	NAME(zeroed), NAME(aligned), NAME(posix_aligned), NAME(memaligned),
-	NAME(array),  NAME(newed),   NAME(mapped),
+	NAME(leak_a),	     NAME(leak_b),	NAME(held),
+	NAME(grown),	     NAME(zeroed),	NAME(aligned),
+	NAME(posix_aligned), NAME(memaligned),	NAME(array),
+	NAME(valloced),	     NAME(newed),	NAME(new_array),
+	NAME(new_nothrow),   NAME(new_aligned), NAME(own),
+	NAME(mapped),
 };
-enum { NEWED = 9, MAPPED };
+enum { NEWED = 10, MAPPED = NEWED + WAYS };
 
 static APART void *NAME(deep)(int site, size_t bytes, int depth)
 {
@@ -114,8 +162,8 @@ EXPORT APART void *NAME(make)(int site, size_t bytes)
 
 EXPORT APART void NAME(drop)(int site, void *block, size_t bytes)
 {
-	if (site == NEWED)
-		operator_delete(block);
+	if (site >= NEWED && site < NEWED + WAYS)
+		ways[site - NEWED].give(block, second(site - NEWED, bytes));
 	else if (site == MAPPED)
 		munmap(block, bytes);
 	else
