@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "growth/address_space.h"
 
-#include <elf.h>
-
 void gr_address_space_deinit(struct gr_address_space *space)
 {
 	free(space->run_ends);
@@ -146,21 +144,4 @@ uint64_t gr_address_space_own_end(const struct gr_address_space *space,
 					   &next) != GR_SYS_NONE)
 		return addr;
 	return end > addr ? next : addr;
-}
-
-bool gr_address_space_is_reserve(const struct gr_address_space *space,
-				 uint64_t addr)
-{
-	const struct gr_mapping *m =
-		gr_native_mapping_at(space->residency, addr);
-
-	if (!m || m->flags & (PF_R | PF_W | PF_X) || m->path)
-		return false;
-	const struct gr_native_range *before =
-		gr_native_memory_at(space->native, m->start - 1);
-
-	return before && before->end == m->start &&
-	       space->native->arenas.data[before->arena].is_checked &&
-	       space->native->arenas.data[before->arena].addr &&
-	       before->start / GR_C_ARENA_BYTES == addr / GR_C_ARENA_BYTES;
 }

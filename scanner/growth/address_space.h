@@ -38,9 +38,4 @@ uint64_t gr_address_space_resident(const struct gr_address_space *space,
 uint64_t gr_address_space_own_end(const struct gr_address_space *space,
 				  uint64_t addr);
 
-/** Is @p addr in the part of a checked arena's heap that the arena has not
- * taken, or has given back? No block is there. */
-bool gr_address_space_is_reserve(const struct gr_address_space *space,
-				 uint64_t addr);
-
 #endif /* GR_ADDRESS_SPACE_H */

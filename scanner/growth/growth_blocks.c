@@ -99,7 +99,7 @@ static enum gr_growth_block_state judge(const struct finder *f,
 		return judge_in_arena(f, range, record, block);
 	if (f->is_rest_freed ||
 	    !gr_native_mapping_at(f->space.residency, addr) ||
-	    gr_address_space_is_reserve(&f->space, addr))
+	    gr_native_is_spare(f->native, addr))
 		return GR_GROWTH_BLOCK_FREED;
 	if (addr % GR_PAGE_BYTES || !record->bytes ||
 	    gr_address_space_own_end(&f->space, addr) - addr < record->bytes)

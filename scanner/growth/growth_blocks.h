@@ -6,7 +6,7 @@
  * The walk of an allocator tells what is in use. A block is freed for certain if
  * its address lies in an arena that is checked and no block in use begins there;
  * if the one that begins there is too small: it is a later one; if the arena has
- * not taken the memory; or if nothing is mapped there. A later block at the same
+ * given the memory back; or if nothing is mapped there. A later block at the same
  * address that is large enough cannot be told from the one that was recorded.
  */
 #ifndef GR_GROWTH_BLOCKS_H

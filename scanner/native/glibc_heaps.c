@@ -18,6 +18,7 @@ enum {
 	/* heap_info */
 	HEAP_PREVIOUS = 8,
 	HEAP_SIZE = 16,
+	HEAP_USABLE_SIZE = 24, /* mprotect_size */
 	HEAP_LEAST_BYTES = 32, /* before 2.35; 48 since then */
 	HEAP_MOST_BYTES = 48,
 };
@@ -111,6 +112,22 @@ static uint64_t newest_heap(struct gr_view *view, uint64_t arena, uint64_t top)
 	return 0;
 }
 
+/* Add the part of a heap that the arena had taken, and has given back. */
+static struct gr_error *add_spare(struct gr_glibc *g, uint32_t arena,
+				  uint64_t heap, uint64_t size)
+{
+	struct gr_native_range range = { heap + size, 0, arena };
+	uint64_t usable;
+
+	if (!gr_view_word(&g->r->view, heap + HEAP_USABLE_SIZE, &usable) ||
+	    usable <= size || usable > UINT64_C(1) << MOST_HEAP_BITS ||
+	    heap > MOST_ADDRESS - usable)
+		return NULL;
+	range.end = heap + usable;
+	return gr_runtime_append(g->r->spec->rt, gr_native_range_vector,
+				 &g->r->native->spare, range);
+}
+
 /* Add the heaps of an arena, from the one with its top chunk on. */
 static struct gr_error *add_heaps(struct gr_glibc *g,
 				  struct gr_native_arena *arena, uint64_t top)
@@ -145,6 +162,9 @@ static struct gr_error *add_heaps(struct gr_glibc *g,
 							 GR_GLIBC_STATE_BYTES) :
 						 heap + head,
 				.top = top - heap < size ? top : 0 });
+		if (!err)
+			err = add_spare(g, arena - g->r->native->arenas.data,
+					heap, size);
 		if (!err)
 			err = gr_runtime_step(view->rt, 4);
 	}

@@ -98,9 +98,14 @@ struct gr_error *gr_native_is_at_work(struct gr_runtime *rt,
 		gr_image_module_at(rt->image, regs->value[rt->arch->pc]);
 	struct gr_error *err = is_moving(rt, regs, native, ret);
 
-	*ret |= !err && regs->is_in_call && waits(rt->arch, regs->call) &&
-		module != SIZE_MAX && has_allocator(native, rt->image, module);
-	return err;
+	if (err || *ret)
+		return err;
+	// Without the file, nobody knows whether it has an allocator.
+	bool may_allocate = module == SIZE_MAX ||
+			    has_allocator(native, rt->image, module);
+	*ret = may_allocate && (regs->is_in_call ? waits(rt->arch, regs->call) :
+						   module == SIZE_MAX);
+	return NULL;
 }
 
 struct gr_error *gr_native_note_motion(struct gr_runtime *rt,

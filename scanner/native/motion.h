@@ -10,9 +10,10 @@
 #include "native/c_threads.h"
 #include "native/native.h"
 
-/** Is a thread in the code of an allocator, or does it change mappings, or wait
- * for a lock in that code? It may have a block in hand then without a pointer to
- * it: the address of its header does. So may one that did not stop. */
+/** Is a thread in the code of an allocator, or of no file that is known, or does
+ * it change mappings, or wait for a lock in such code? It may have a block in hand
+ * then without a pointer to it: it has the address of its header. So may one that
+ * did not stop. */
 struct gr_error *gr_native_is_at_work(struct gr_runtime *rt,
 				      const struct gr_regs *regs,
 				      const struct gr_native *native,

@@ -18,6 +18,7 @@ void gr_native_deinit(struct gr_native *native)
 	gr_native_range_vector_deinit(&native->memory);
 	gr_native_range_vector_deinit(&native->foreign);
 	gr_native_range_vector_deinit(&native->others);
+	gr_native_range_vector_deinit(&native->spare);
 	gr_native_range_vector_deinit(&native->structures);
 	gr_native_range_vector_deinit(&native->trimmable);
 	gr_blocks_deinit(&native->blocks);
@@ -76,6 +77,13 @@ gr_native_memory_at(const struct gr_native *native, uint64_t addr)
 bool gr_native_is_foreign(const struct gr_native *native, uint64_t addr)
 {
 	return range_at(&native->foreign, addr) != NULL;
+}
+
+bool gr_native_is_spare(const struct gr_native *native, uint64_t addr)
+{
+	const struct gr_native_range *range = range_at(&native->spare, addr);
+
+	return range && native->arenas.data[range->arena].is_checked;
 }
 
 bool gr_native_is_free(const struct gr_native *native, uint64_t addr)
@@ -229,6 +237,8 @@ static struct gr_error *read_all(const struct gr_native_spec *spec,
 		err = gr_blocks_index(&native->blocks, spec->rt, &overlapping);
 	if (!err)
 		err = sort_ranges(spec->rt, &native->foreign);
+	if (!err)
+		err = sort_ranges(spec->rt, &native->spare);
 	if (!err)
 		err = sort_ranges(spec->rt, &native->structures);
 	if (!err)

@@ -93,6 +93,8 @@ struct gr_native {
 	/** The parts of these that are the program's own memory: it has moved
 	 * the break. By address. */
 	struct gr_native_range_vector foreign;
+	/** Memory behind that of an arena, which was a part of it, by address. */
+	struct gr_native_range_vector spare;
 	/** Structures of allocators in data of files. Their pointers to free
 	 * chunks lead to the last bytes of the blocks before these: they hold
 	 * nothing. */
@@ -164,6 +166,10 @@ bool gr_native_is_free(const struct gr_native *native, uint64_t addr);
 
 /** Is @p addr in the program's own memory, in the middle of an arena's? */
 bool gr_native_is_foreign(const struct gr_native *native, uint64_t addr);
+
+/** Is @p addr in memory that a checked arena has given back, and that stays
+ * mapped? No block is there. */
+bool gr_native_is_spare(const struct gr_native *native, uint64_t addr);
 
 /** The memory of an arena that is checked, outside of its blocks. */
 enum gr_native_gap {

@@ -4,7 +4,9 @@ program says of each block that it has, has lost, and has freed."""
 
 import json
 import random
+import re
 import struct
+from pathlib import Path
 
 import pytest
 
@@ -284,6 +286,112 @@ def test_waits_of_holders(farm, tmp_path):
         assert (wait["is_waiting"], wait["reason"]) == (None, "syscall")
         assert "main._C" + wait["c_function"].replace("C.", "func_") in CALLS[kind]
         assert wait["awaits"].startswith("for C to return (cgo)")
+
+
+# ------------------------------------------------------------------ mappings
+
+
+@pytest.mark.parametrize("kind", ["core", "live", SNAPSHOT])
+def test_mappings(farm, tmp_path, kind):
+    """Memory that C has mapped, and memory that malloc has given back."""
+    target = of_kind(farm, "native_mapped", CENTRAL, kind)
+    truth = {name: tuple(row) for name, row in target.truth.items()}
+    records = [*truth.values()]
+    for name in "variable", "go", "nobody":
+        address, bytes_ = truth[name]
+        records += [(address + 16, 1), (address, MOST), (address, 0)]
+        records += [(address, MOST - address), (address, bytes_ << 20)]
+    found = Asked(target, records, tmp_path)
+    states = {
+        name: found.rows[row]["state"]
+        for name, row in truth.items()
+        if row in found.rows
+    }
+    mapped = ["variable", "go", "nobody", "shared", "part", "replacing"]
+    unknown = ["trimmed", "object", "runtime", "replaced"]
+    assert states == {
+        **dict.fromkeys(mapped, "mapped"),
+        **dict.fromkeys(unknown, "unknown"),
+    }
+    others = [row for record, row in found.rows.items()
+              if record not in truth.values()]  # fmt: skip
+    assert {row["state"] for row in others} == {"unknown"}
+    assert len(others) == 15
+    check_mapped({name: found.rows[truth[name]] for name in states}, truth)
+
+
+def check_mapped(rows, truth):
+    holders = {name: row["holder"] for name, row in rows.items()}
+    assert holders.pop("variable") == "variable"
+    assert holders.pop("go") == "main.inGo"
+    assert {*holders.values()} == {None}
+    for name, row in rows.items():
+        held = True if name in ("variable", "go") else None
+        assert (row["is_held"], row["goroutine_id"]) == (held, 0), name
+        assert row["bytes"] == truth[name][1]
+    whole = truth["variable"][1]
+    sizes = [rows[n]["resident_bytes"] for n in ("variable", "go", "nobody")]
+    assert sizes == [whole, whole // 2, 0]
+
+
+def test_blocks_that_are_walked(farm, tmp_path):
+    """A block that no arena has is freed if all arenas are checked."""
+    target = of_kind(farm, "native_mapped", CENTRAL, "live")
+    truth = [tuple(row) for row in target.truth.values()]
+    assert not Asked(target, truth, tmp_path, are_walked=True).rows
+
+
+# -------------------------------------------------------------- while it runs
+
+LOOKS = 12
+UNIT = 16  # addresses of blocks are multiples
+
+
+def heap_of(pid):
+    """[start, end) of the heap of the kernel."""
+    maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    [line] = [line for line in maps if line.endswith(" [heap]")]
+    return [int(word, 16) for word in line.split()[0].split("-")]
+
+
+def libraries_of(pid):
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    return sorted({*re.findall(r" r-xp .* (/.*\.so[.0-9]*)$", maps, re.M)})
+
+
+def not_held(pid, knows_files):
+    """The blocks of the only arena that nobody holds, and how many are in use;
+    None: it was changing. knows_files: those of libraries."""
+    start, end = heap_of(pid)
+    words = (struct.pack("<QQ", a, 0) for a in range(start, end, UNIT))
+    libraries = libraries_of(pid) if knows_files else ()
+    assert not knows_files or any("/libc.so" in file for file in libraries)
+    scan, _ = look(load(), pid, "report", libraries)
+    rows = scan.growth_blocks(b"".join(words)).rows
+    states = {row.state for row in rows}
+    if states != {"in_use"}:
+        return None
+    lost = {start + UNIT * r.index for r in rows if r.is_held is False}
+    return lost, len(rows)
+
+
+@pytest.mark.parametrize("knows_files", [True, False])
+def test_blocks_in_the_hands_of_threads(farm, knows_files):
+    """A block that a thread is getting or giving back is never one that nobody
+    holds, though no pointer may lead to it."""
+    skip_if(attach_reason())
+    process = farm.process("native_hands", CENTRAL, ["8"],
+                           {"MALLOC_ARENA_MAX": "1"})  # fmt: skip
+    process.rest()
+    before, _ = not_held(process.pid, knows_files)
+    process.popen.stdin.write(b"\n")
+    process.popen.stdin.flush()
+    assert process.read_line() == "{}"
+    answers = [not_held(process.pid, knows_files) for _ in range(LOOKS)]
+    known = [answer for answer in answers if answer]
+    assert max(in_use for _, in_use in known) > 32
+    for lost, _ in known:
+        assert lost <= before
 
 
 # --------------------------------------------------------------------- words

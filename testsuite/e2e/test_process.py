@@ -44,12 +44,13 @@ def run():
         process.stop()
 
 
-def look(goref, pid, extent="heap"):
-    """A scan of a process, and what its stop was like."""
+def look(goref, pid, extent="heap", libraries=()):
+    """A scan of a process, and what its stop was like. libraries: their
+    files."""
     exe = f"/proc/{goref.process_reader(pid)}/exe"
     scan = goref.Scan(
-        "native", None, [(exe, None, None)], (), pid=pid, prepare=True,
-        extent=extent,
+        "native", None, [(file, None, None) for file in (exe, *libraries)],
+        (), pid=pid, prepare=True, extent=extent,
     )  # fmt: skip
     scan.reserve()
     process = goref.Process(pid)
