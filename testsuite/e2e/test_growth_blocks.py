@@ -6,17 +6,21 @@ import json
 import random
 import re
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import mutate
+import mutate_native
 import natives
+from mutate_native import HEAP
 from natives import CENTRAL, OTHER_BLOCKS, SNAPSHOT
 from targets import attach_reason, skip_if
 from test_finalization import HANDLES, asked
 from test_native import SETTINGS, Truth
 from test_process import load, look
-from toolchains import variants
+from toolchains import Variant, variants
 
 FEW = ["100000"]  # operations of native_heap
 LARGE_BYTES = 3 << 20
@@ -137,6 +141,12 @@ def test_blocks_of_heaps(farm, tmp_path, kind, threads):
         assert 0 < row["resident_bytes"] <= row["bytes"] // 4
 
 
+@variants("cgo")
+def test_blocks_of_releases(farm, tmp_path, variant):
+    target = farm.target("native_heap", variant, "core", ["4", *FEW])
+    check_heap(target, tmp_path)
+
+
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_of_malloc(farm, tmp_path, name):
     args, env = ["4", *FEW], SETTINGS[name]
@@ -232,30 +242,49 @@ def check_holders(target, folder):
     assert not {(a, 1) for a, _ in truth["freed"]} & found.rows.keys()
 
 
-@variants("cgo")
-def test_blocks_behind_the_queue(farm, tmp_path, variant):
-    """The goroutine that runs finalizers is the one that should free them: those
-    of the queue, and that of the finalizer that runs."""
-    target = farm.target("finalizing", variant, args=["c-blocks"])
+def behind_the_queue(farm, folder, variant, what, runs):
+    """The rows of the blocks that the goroutine should free that runs what is
+    queued, and all rows."""
+    target = farm.target("finalizing", variant, args=[what])
     records = [(address, 1) for address in natives.reached(target)]
-    found = Asked(target, records, tmp_path)
+    found = Asked(target, records, folder)
     document, _ = asked(target)
     [runner] = [
         row
         for row in document["finalization"]["runners"]
-        if row["runs"] == "finalizers"
+        if row["runs"] == runs
     ]
     rows = [
         row
         for row in found.rows.values()
         if row["goroutine_id"] == runner["id"]
     ]
-    assert len(rows) == 2 * HANDLES
-    assert sum(row["bytes"] + 8 for row in rows) == (
-        HANDLES * target.truth["c_bytes"]
+    whole = sum(row["bytes"] + 8 for row in rows)
+    assert whole == len(rows) // 2 * target.truth["c_bytes"]
+    return rows, found
+
+
+@variants("cgo")
+def test_blocks_behind_finalizers(farm, tmp_path, variant):
+    """Those of the queue, and that of the finalizer that runs."""
+    rows, found = behind_the_queue(
+        farm, tmp_path, variant, "c-blocks", "finalizers"
     )
+    assert len(rows) == 2 * HANDLES
     common = [r for r in found.rows.values() if r["holder"] == "main.common"]
     assert [row["goroutine_id"] for row in common] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "release, runs", [("go1.24", "finalizers"), ("go1.27", "cleanups")]
+)
+def test_blocks_behind_cleanups(farm, tmp_path, release, runs):
+    """The goroutine that runs finalizers runs cleanups, too, where these are in
+    the same queue."""
+    variant = Variant(release, "cgo")
+    rows, _ = behind_the_queue(farm, tmp_path, variant, "c-cleanups", runs)
+    # The entry that runs need not be in the queue.
+    assert len(rows) in (2 * HANDLES, 2 * HANDLES - 2)
 
 
 WAITS = """
@@ -286,6 +315,79 @@ def test_waits_of_holders(farm, tmp_path):
         assert (wait["is_waiting"], wait["reason"]) == (None, "syscall")
         assert "main._C" + wait["c_function"].replace("C.", "func_") in CALLS[kind]
         assert wait["awaits"].startswith("for C to return (cgo)")
+
+
+# -------------------------------------------------------------------- damage
+
+
+def records_of(truth):
+    """{fate: records} of native_leaks."""
+    return {
+        fate: [(a, 1) for rows in truth[fate].values() for a, _ in rows]
+        for fate in ("kept", "leaked")
+    } | {"freed": [(a, 1) for a, _ in truth["freed"]]}
+
+
+@pytest.fixture
+def damaged(farm, tmp_path):
+    """A target whose core may be changed, and what it says of itself."""
+    args = [str(natives.library())]
+    target = farm.target("native_leaks", CENTRAL, args=args)
+    path = tmp_path / "core"
+    mutate.copy_sparse(target.core, path)
+    core = mutate.Core(path)
+    yield replace(target, core=path), core
+    core.close()
+
+
+@pytest.mark.parametrize("are_walked", [True, False])
+def test_arena_that_is_not_checked(damaged, tmp_path, are_walked):
+    """Nothing is known of its blocks, be they freed; nobody holds blocks of the
+    others that nobody held before."""
+    target, core = damaged
+    records = records_of(target.truth)
+    everything = [r for rows in records.values() for r in rows]
+    whole = Asked(target, everything, tmp_path, are_walked)
+    arenas = mutate_native.ring(core, mutate_native.find_main(core))
+    count = {a: sum(r[0] // HEAP == a // HEAP for r in records["freed"])
+             for a in arenas[1:]}  # fmt: skip
+    arena = max(count, key=count.get)
+    assert count[arena] == len(records["freed"]) - 10  # 10 had own mappings
+    core.put(arena + mutate_native.SYSTEM, 12288)
+    found = Asked(target, everything, tmp_path, are_walked)
+    mine = {r for r in everything if r[0] // HEAP == arena // HEAP}
+    assert mine & {*records["freed"]} and mine & {*records["kept"]}
+    for record in mine:
+        row = found.rows[record]
+        assert row["state"] == "unknown" and row["is_held"] is None
+        assert not row["holder"] and not row["goroutine_id"]
+    for record in {*everything} - mine:
+        before, row = whole.rows.get(record), found.rows.get(record)
+        assert bool(before) is bool(row)
+        # An arena that is not checked may hold more.
+        assert not row or row["is_held"] >= before["is_held"]
+
+
+def test_holder_that_may_be_missing(damaged, tmp_path):
+    """The core lacks the stack of the first thread: no block is called one that
+    nobody holds, and all else is as before."""
+    target, core = damaged
+    records = records_of(target.truth)
+    everything = [r for rows in records.values() for r in rows]
+    whole = Asked(target, everything, tmp_path)
+    with open(target.core, "r+b") as file:
+        file.truncate(
+            max(offset for flags, _, offset, _ in
+                mutate_native.segments(core) if flags == 6)
+        )  # fmt: skip
+    found = Asked(target, everything, tmp_path)
+    assert found.states() == whole.states()
+    lost = 0
+    for record, row in found.rows.items():
+        assert row["is_held"] is (whole.rows[record]["is_held"] or None)
+        assert row["is_held"] or row["holder"] is None
+        lost += row["is_held"] is None
+    assert lost > 1700
 
 
 # ------------------------------------------------------------------ mappings

@@ -100,6 +100,9 @@ func poolConns() {
 
 var conns sync.Pool
 
+// Releases that have cleanups set it.
+var cleanConns func()
+
 func more(what string) {
 	switch what {
 	case "c":
@@ -112,6 +115,8 @@ func more(what string) {
 		queueConns()
 	case "c-rings":
 		ringConns()
+	case "c-cleanups":
+		cleanConns()
 	case "c-pool":
 		poolConns()
 	default:
