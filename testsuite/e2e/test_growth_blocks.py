@@ -150,7 +150,9 @@ def test_blocks_of_releases(farm, tmp_path, variant):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_of_malloc(farm, tmp_path, name):
     args, env = ["4", *FEW], SETTINGS[name]
-    check_heap(farm.target("native_heap", CENTRAL, "core", args, env), tmp_path)
+    check_heap(
+        farm.target("native_heap", CENTRAL, "core", args, env), tmp_path
+    )
 
 
 # ------------------------------------------------------------------- holders
@@ -302,7 +304,9 @@ def test_waits_of_holders(farm, tmp_path):
     kept = target.truth["kept"]
     records = [(kept[kind][0][0], 1) for kind in CALLS]
     found = Asked(target, records, tmp_path)
-    numbers = {k: found.rows[r]["goroutine_id"] for k, r in zip(CALLS, records)}
+    numbers = {
+        k: found.rows[r]["goroutine_id"] for k, r in zip(CALLS, records)
+    }
     code = WAITS.format(numbers=[*numbers.values()])
     waits = {w["goroutine_id"]: w for w in natives.scripted(target, code)}
     assert waits.keys() == set(numbers.values()) and len(waits) == 3
@@ -313,7 +317,8 @@ def test_waits_of_holders(farm, tmp_path):
     for kind in "frame of caller", "register of caller":
         wait = waits[numbers[kind]]
         assert (wait["is_waiting"], wait["reason"]) == (None, "syscall")
-        assert "main._C" + wait["c_function"].replace("C.", "func_") in CALLS[kind]
+        name = wait["c_function"].removeprefix("C.")
+        assert f"main._Cfunc_{name}" == CALLS[kind]
         assert wait["awaits"].startswith("for C to return (cgo)")
 
 
