@@ -92,19 +92,20 @@ class Stepped:
             **files,
         )
 
-    def until(self, number, sent=signal.SIGKILL):
+    def until(self, number, sent=signal.SIGKILL, after=lambda: True):
         """Let it run to its so many-th stop at a system call, and send it a
-        signal; 0: to its end. Returns how many stops there were until then,
-        and its status."""
-        count, status = 0, None
+        signal; 0: to its end. after: the count begins when this is true.
+        Returns how many stops there were until then, and its status."""
+        count, status, has_begun = 0, None, False
         while True:
             _, status = os.waitpid(self.popen.pid, 0)
             if not os.WIFSTOPPED(status):
                 break
             call = _ptrace(_PTRACE_PEEKUSER, self.popen.pid, _ORIG_RAX)
-            count += call != _READ
+            has_begun = has_begun or after()
+            count += has_begun and call != _READ
             stop = os.WSTOPSIG(status)
-            if call != _READ and count == number:
+            if has_begun and call != _READ and count == number:
                 self._look()
                 os.kill(self.popen.pid, sent)
                 number = 0

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """goref trace PID native, or its helper goref-trace, is killed at some moment,
 as in test_trace_moments.py: no BPF program is left, the code of the process is
-that of its files, and it goes on. The probes are those of each call of an
-allocator, so they are in the code for most of the time.
+that of its files, and it goes on. Each second moment is soon after the first
+probe is there.
 
 GOREF_KILLS is the number of moments of all rows together.
 """
 
 import os
 import random
+import signal
 import subprocess
+import threading
+from contextlib import suppress
 
 import pytest
 
@@ -28,8 +31,11 @@ ROWS = [
     for who in ("helper", "goref")
     for mode in ("windows", "full")
 ]
-TICKS = 40
+TICKS = 10
+BUDGET_PPM = 3000  # less than the load costs
 EVERY = "0.3s"
+MOST_CALLS = 60  # after the first probe
+MOST_S = 10  # until a window opens or closes, or the run goes on without
 
 
 def allocators_of(pid):
@@ -40,7 +46,7 @@ def allocators_of(pid):
         extent="residency",
     )  # fmt: skip
     return [
-        f"alloc_function {f.kind} {f.addr:#x} {int(f.is_walked)}"
+        f"alloc_function {f.kind} {f.addr:#x}"
         for f in scan.alloc_functions().functions
     ]
 
@@ -53,8 +59,14 @@ class Target:
         self.pid = program.pid
         self.facts, _ = facts_of(self.pid)
         self.functions = allocators_of(self.pid)
-        assert not probes(self.pid)
+        self.first = int(self.functions[0].split()[2], 16)
+        self.memory = os.open(f"/proc/{self.pid}/mem", os.O_RDONLY)
+        assert not probes(self.pid) and not self.has_probe()
         program.load(2, 5000, 100, 500)
+
+    def has_probe(self):
+        """Is there one in the first function?"""
+        return os.pread(self.memory, 1, self.first) == BREAKPOINT
 
     def read(self):
         """A breakpoint, if there is one in the code."""
@@ -70,47 +82,88 @@ class Target:
 
 
 class Run(Stepped):
-    """A run of goref or of the helper."""
+    """A run of goref."""
 
-    def __init__(self, target, who, mode, folder):
-        is_full = mode == "full"
-        lines = []
-        if who == "helper":
-            words = [str(HELPER), str(target.pid)]
-            lines += ["mode native", "budget 500000", "period 100"]
-            lines += ["full"] * is_full
-            lines += [*target.facts, *target.functions, "start"]
-            lines += [*(f"tick {i}" for i in range(TICKS)), "end"]
-        else:
-            words = [str(GOREF), "trace", "--every", EVERY, "--count", "3",
-                     str(target.pid), "native"]  # fmt: skip
-            words += ["--full"] * is_full
-        (folder / "in").write_text("".join(f"{line}\n" for line in lines))
-        with open(folder / "in") as file:
-            super().__init__(
-                target, words, stdin=file, stderr=subprocess.DEVNULL
-            )
+    def __init__(self, target, mode):
+        words = [str(GOREF), "trace", "--every", EVERY, "--count", "3",
+                 str(target.pid), "native"]  # fmt: skip
+        super().__init__(
+            target,
+            words + ["--full"] * (mode == "full"),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+
+class Helped(Stepped):
+    """A run of the helper, which is asked to go on when its probes have come
+    and gone."""
+
+    def __init__(self, target, mode):
+        self.is_over = False
+        reads, self.writes = os.pipe()
+        super().__init__(
+            target,
+            [str(HELPER), str(target.pid)],
+            stdin=reads,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(reads)
+        lines = ["mode native", f"budget {BUDGET_PPM}", "period 200"]
+        lines += ["full"] * (mode == "full")
+        lines += [*target.facts, *target.functions, "start"]
+        self.thread = threading.Thread(target=self._drive, args=(mode, lines))
+        self.thread.start()
+
+    def until(self, number, sent=signal.SIGKILL, after=lambda: True):
+        found = super().until(number, sent, after)
+        self.is_over = True
+        self.thread.join()
+        return found
+
+    def _say(self, *lines):
+        os.write(self.writes, "".join(f"{x}\n" for x in lines).encode())
+
+    def _comes(self, condition):
+        return comes(lambda: self.is_over or condition(), MOST_S)
+
+    def _drive(self, mode, lines):
+        with suppress(BrokenPipeError):
+            self._say(*lines)
+            for i in range(TICKS):
+                self._comes(lambda: probes(self.target.pid))
+                if mode == "windows":
+                    self._comes(lambda: not probes(self.target.pid))
+                self._say(f"tick {i}")
+            self._say("end")
+        os.close(self.writes)
 
 
 @pytest.fixture(scope="module")
 def target():
     skip_unless_traced()
     with Allocs() as program:
-        yield Target(program)
+        one = Target(program)
+        yield one
+        os.close(one.memory)
 
 
 @pytest.mark.parametrize("who, mode", ROWS)
-def test_killed(target, tmp_path, who, mode):
-    steps, status = Run(target, who, mode, tmp_path).until(0)
+def test_killed(target, who, mode):
+    kind = Helped if who == "helper" else Run
+    steps, status = kind(target, mode).until(0)
     assert os.WIFEXITED(status) and os.WEXITSTATUS(status) in (0, 3)
     assert steps > 200
     target.check()
     rng, runs = random.Random(f"{SEED} {who} native {mode}"), []
     for i in range(KILLS):
-        number = int(steps * (i + rng.random()) / KILLS) + 1
-        run = Run(target, who, mode, tmp_path)
-        run.until(number)
-        print(f"killed at {number} of {steps}: {len(run.programs)} programs")
+        run = kind(target, mode)
+        if i % 2:
+            number = 1 + int(MOST_CALLS * rng.random() ** 3)
+            run.until(number, after=target.has_probe)
+        else:
+            run.until(1 + int(steps * (i + rng.random()) / KILLS))
+        print(f"{len(run.programs)} programs, a probe: {run.had_probe}")
         run.check_nothing_left()
         target.check()
         runs.append(run)
