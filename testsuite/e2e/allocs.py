@@ -74,14 +74,17 @@ class Block(NamedTuple):
 class Allocs:
     """The program, which allocates when it is told to."""
 
-    def __init__(self, allocator="glibc", variant=CENTRAL, sampler=False):
+    def __init__(
+        self, allocator="glibc", variant=CENTRAL, sampler=False, settings=None
+    ):
         exe = build("allocs", variant.release, variant.flavour)
         words = [f"{name}={library(name, SITES)}" for name in FLAGS]
         if sampler:
             if not [*Path("/usr/include").glob("**/sys/sdt.h")]:
                 pytest.skip("no sys/sdt.h: apt-get install systemtap-sdt-dev")
             words.append(f"sampler={library('framed', SAMPLER)}")
-        self.process = start(exe, words, env=preload(allocator))
+        env = {**preload(allocator), **(settings or {})}
+        self.process = start(exe, words, env=env)
 
     def __enter__(self):
         return self

@@ -74,7 +74,7 @@ def functions(library):
 
 def script(pid, library):
     """The script for the allocator of a library. The probes of bpftrace 0.17
-    are those of all processes, and the first one is attached last."""
+    are in all processes that have the file. The first one is attached last."""
     text = _FREE.replace("DROP", _DROP)
     for name in functions(library):
         size = SIZES[name]

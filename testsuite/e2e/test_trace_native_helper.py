@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The helper goref-trace in the mode native, by its protocol, against the list of
-programs/allocs."""
+"""The helper goref-trace in the mode native, by its protocol, against the list
+of programs/allocs."""
 
 import struct
 from typing import NamedTuple

@@ -57,7 +57,7 @@ def test_freed_samples_are_gone(program):
     with NativeTrace(program, *WORDS, "--blocks") as trace:
         trace.interval()
         for _ in range(4):
-            truth = program.say("sample", 1000, 1000, 100_000)["samples"]
+            truth = program.say("sample", 1000, 1000, 9)["samples"]
             trace.interval()
         document = trace.end(signal.SIGINT)
     stacks = of_sampler(document)

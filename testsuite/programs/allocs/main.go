@@ -142,7 +142,7 @@ func truth() []row {
 func sample(words []string) [][3]uint64 {
 	C.sampled_blocks(C.uint64_t(number(words[0])), C.size_t(number(words[1])),
 		C.uint64_t(number(words[2])))
-	var found [][3]uint64
+	found := [][3]uint64{}
 	var index C.uint64_t
 	var one C.struct_sample
 	for C.next_sample(&index, &one) != 0 {
