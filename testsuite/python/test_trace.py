@@ -88,7 +88,7 @@ SHARE = "--max-overhead: must be above 0 % and at most 100 %"
         ([], "no PID given"),
         (["rss"], "PID comes first"),
         (["0"], "PID comes first"),
-        (["1", "heap"], "there is no mode heap (rss, go, kernel)"),
+        (["1", "heap"], "there is no mode heap (rss, go, kernel, native)"),
         (["1", "rss", "go"], "only one mode"),
         (["1", "rss", "heap"], "there is no mode heap"),
         (["1", "kernel", "--look", "none"], "--look has no meaning in the mode kernel"),

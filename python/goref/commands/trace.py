@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import args, front, live, native, params
 from ..errors import Error
+from ..render.called import call_document, call_line
 from ..render.trace import (
     INTERVAL_HEAD,
     OutsideGrowth,
@@ -18,9 +19,12 @@ from ..render.trace import (
     interval_line,
 )
 from ..trace import (
+    allocators,
+    calls,
     findings,
     forecast,
     merged,
+    native_findings,
     outside,
     plan as plans,
     watch,
@@ -30,6 +34,7 @@ from ..trace.session import Outcome, Session
 from .base import answer, check_writable, has_color
 
 if TYPE_CHECKING:
+    from ..trace.blocks import Record
     from ..trace.helper import Started
     from ..trace.watch import Interval
 
@@ -38,6 +43,7 @@ _STACKS = {
     "rss": findings.page_stacks,
     "go": findings.sample_stacks,
     "kernel": findings.kernel_stacks,
+    "native": native_findings.native_stacks,
 }
 
 
@@ -67,6 +73,7 @@ def run(options: Any) -> list[str]:
         (options.max_pause, params.memory_limit(options.memory_limit)),
         asked.show,
         asked.announce,
+        asked.show_call,
     )
     outcome = session.run()
     report = asked.report(outcome)
@@ -107,6 +114,28 @@ def _share(outcome: Outcome, ns: int) -> float | None:
     return ns / 1e7 / outcome.seconds
 
 
+def _unlabelled(outcome: Outcome) -> int | None:
+    """Samples or blocks whose labels are not known."""
+    if outcome.plan.mode == "go":
+        return findings.count_unlabelled(outcome)
+    if outcome.plan.mode == "native":
+        return native_findings.count_unlabelled(outcome)
+    return None
+
+
+def _calls(session: Session, started: Started) -> forecast.Calls | None:
+    """The forecast of the mode native."""
+    if session.allocators is None:
+        return None
+    return forecast.Calls(
+        started.calls_per_s,
+        started.call_ns,
+        allocators.period_ms(session.plan.every_s) / 1e3,
+        session.plan.native.full,
+        bool(session.allocators.samplers),
+    )
+
+
 def _json_line(document: Any) -> str:
     return json.dumps(document) + "\n"
 
@@ -142,8 +171,18 @@ class _Asked:
                 faults_per_s=session.faults_per_s,
                 event_ns=started.event_ns,
                 rate=session.facts.profile_rate if is_go else None,
+                calls=_calls(session, started),
             )
         )
+
+    def show_call(self, session: Session, record: Record) -> None:
+        """Print a call of an allocator."""
+        call = calls.called(record, session.gathered.stacks, session.begin_ns)
+        session.progress.clear()
+        if self.options.json:
+            answer(_json_line(call_document(call)))
+        else:
+            answer(call_line(call) + "\n")
 
     def show(self, it: Interval) -> None:
         """Print an interval."""
@@ -161,7 +200,7 @@ class _Asked:
         """The end of the trace."""
         mode = outcome.plan.mode
         is_go, is_kernel = mode == "go", mode == "kernel"
-        is_rss = mode == "rss"
+        is_rss, is_native = mode == "rss", mode == "native"
         stacks = _STACKS[mode](outcome)
         left_out = findings.left_out(outcome, stacks)
         untouched = findings.untouched(outcome) if is_rss else []
@@ -196,7 +235,9 @@ class _Asked:
             losses=findings.losses(outcome),
             overhead_percent=_share(outcome, gathered.all_bpf_ns),
             helper_percent=_share(outcome, gathered.all_helper_ns),
-            max_overhead_percent=outcome.plan.overhead,
+            max_overhead_percent=None
+            if outcome.plan.native.full
+            else outcome.plan.overhead,
             outside=[
                 OutsideGrowth(*row)
                 for row in outside.changes(*outcome.outside)
@@ -213,10 +254,11 @@ class _Asked:
             sample_rate_bytes=outcome.facts.profile_rate
             if is_go
             else None,
-            samples_without_labels=findings.count_unlabelled(outcome)
-            if is_go
-            else None,
+            samples_without_labels=_unlabelled(outcome),
             kernel=findings.kernel_memory(outcome) if is_kernel else None,
+            native=native_findings.native_memory(outcome, stacks)
+            if is_native
+            else None,
             top=self.options.top,
             out=self.options.out,
             html=self.options.html,

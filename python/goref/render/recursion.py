@@ -82,6 +82,7 @@ def merged(
         key = stack._replace(
             frames=(), bytes=0, blocks=None, goroutines=(), oldest_s=None,
             labels=None if stack.labels is None else tuple(stack.labels),
+            native=stack.native.identity() if stack.native else None,
         ), tuple(call.frames for call in calls)  # fmt: skip
         row = MergedStack(stack, calls)
         found[key] = _sum(found[key], row) if key in found else row
@@ -98,6 +99,7 @@ def _sum(one: MergedStack, other: MergedStack) -> MergedStack:
         blocks=sum(blocks) if blocks else None,
         goroutines=sorted({*a.goroutines, *b.goroutines}),
         oldest_s=max(ages, default=None),
+        native=a.native.plus(b.native) if a.native and b.native else None,
     )
     calls = tuple(
         Repeated(x.frames, min(x.least, y.least), max(x.most, y.most))

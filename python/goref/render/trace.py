@@ -6,16 +6,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from . import idle as idle_memory, kernel_memory, trace_coverage
+from . import (
+    idle as idle_memory,
+    kernel_memory,
+    native_memory,
+    trace_coverage,
+)
 from .report import Report, partial_lines
 from .style import title
 from .table import table, wrapped
 from .trace_coverage import LOST as LOST, Coverage, Losses as Losses
 from .traced_stack import (
     TracedStack,
-    age_words,
+    block_words,
     call_lines,
-    holder_words,
     stack_document,
     text_rows,
 )
@@ -124,9 +128,9 @@ def _rounded(share: float | None) -> float | None:
 class TraceReport(Report):
     """The end of a trace.
 
-    mode: rss, go or kernel. exe: the path of the executable, or "". ended: why
-    it ended before its time, or "". look: why
-    there was no look at the end, or "". new_bytes: pages that came
+    mode: rss, go, kernel or native. exe: the path of the executable, or "".
+    ended: why it ended before its time, or "". look: why there was no look at
+    the end, or "". new_bytes: pages that came
     since the start and were there at the last tick. gone_before_look_bytes:
     those of them that were gone at the look, which `stacks' does not have.
     stacks_left_out_bytes: of new pages, in rows beyond the most.
@@ -137,7 +141,7 @@ class TraceReport(Report):
     without small ranges if there are too many; not in the mode go.
     go_untouched_bytes: at least so much of Go objects is in pages that were
     never touched; None: not known. samples_without_labels: samples of `stacks'
-    whose labels are not known; None: not the mode go."""
+    whose labels are not known; None: neither the mode go nor native."""
 
     mode: str
     pid: int
@@ -158,7 +162,7 @@ class TraceReport(Report):
     losses: Sequence[Losses]
     overhead_percent: float | None
     helper_percent: float | None
-    max_overhead_percent: float
+    max_overhead_percent: float | None
     coverage: Coverage = Coverage()
     outside: Sequence[OutsideGrowth] = ()
     cgroup: str | None = None
@@ -173,6 +177,7 @@ class TraceReport(Report):
     sample_rate_bytes: int | None = None
     samples_without_labels: int | None = None
     kernel: kernel_memory.KernelMemory | None = None
+    native: native_memory.NativeMemory | None = None
     top: int | None = None
     out: str | None = None
     html: str | None = None
@@ -238,6 +243,8 @@ class TraceReport(Report):
                 "kernel memory that was allocated during the trace and is "
                 "still there, by stack"
             )
+        if self.native is not None:
+            return native_memory.heading(self.native, not self.look)
         when = "are still there"
         if self.ended and self.ended != "Ctrl-C":
             when = "were there when they were last read"
@@ -245,11 +252,14 @@ class TraceReport(Report):
 
     def _stack_lines(self) -> list[str]:
         rows = text_rows(self.stacks)
+        if self.native is not None:
+            key = native_memory.order(self.native.sort)
+            rows.sort(key=lambda row: key(row.stack), reverse=True)
         shown = rows[: _TOP if self.top is None else self.top or None]
         if not shown:
             return ["", f"{self.heading()}: none"]
         whole = sum(stack.bytes for stack in self.stacks)
-        lines = ["", title(f"{self.heading()}:")]
+        lines = ["", *map(title, wrapped(f"{self.heading()}:"))]
         for row in shown:
             lines += self._one(row, whole)
         left = len(rows) - len(shown)
@@ -266,8 +276,7 @@ class TraceReport(Report):
         what = [stack.class_text or stack.class_name or ""]
         what += [stack.type] if stack.type else []
         what += [f"allocated by {stack.site}"] if stack.site else []
-        what += holder_words(stack)
-        what += age_words(stack)
+        what += block_words(stack)
         head = (
             f"  {human_bytes(stack.bytes):>10} "
             f"{percent(stack.bytes, whole):>7}  {', '.join(filter(None, what))}"
@@ -370,6 +379,7 @@ class TraceReport(Report):
             "sample_rate_bytes": self.sample_rate_bytes,
             "samples_without_labels": self.samples_without_labels,
             "kernel": kernel_memory.document(self.kernel),
+            **native_memory.document(self.native),
             "stacks": [stack_document(stack) for stack in shown],
             "stacks_left_out_bytes": self.stacks_left_out_bytes,
             "unfinished_stacks": self.unfinished_stacks,

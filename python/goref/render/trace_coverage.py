@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..live import duration
-from . import kernel_memory
+from . import kernel_memory, native_memory
 from .style import styled
 from .units import counted, human_bytes, percent
 
@@ -66,7 +66,7 @@ def grounds(report: TraceReport) -> list[str]:
     return [
         "memory that was there before the start is not explained here",
         *_coverage(report),
-        _events_line(report),
+        *([] if report.native else [_events_line(report)]),
         *_gap_lines(report),
         *_cost_lines(report),
         *_look_lines(report),
@@ -97,13 +97,16 @@ def _coverage(report: TraceReport) -> list[str]:
             )
     elif report.mode == "go":
         lines.append(_sampling(report.sample_rate_bytes or 0))
+    elif report.native is not None:
+        lines += native_memory.grounds(report.native, report)
     elif report.kernel is not None:
         lines += kernel_memory.honest_lines(report.kernel)
     elif report.unattributed_bytes is not None:
         lines += _page_lines(report)
     if report.samples_without_labels:
+        what = "sample" if report.native is None else "block"
         lines.append(
-            f"the labels of {counted(report.samples_without_labels, 'sample')} "
+            f"the labels of {counted(report.samples_without_labels, what)} "
             "are not known: only those that are read before the next garbage "
             "collection ends are certain"
         )
@@ -201,7 +204,7 @@ def _cost_lines(report: TraceReport) -> list[str]:
     )
     lines = [f"the probes took {share:.2f} % of a processor{helper}"]
     # A difference that nobody can read is none.
-    if min(share, round(share, 4)) > limit:
+    if limit is not None and min(share, round(share, 4)) > limit:
         digits = 2 if round(share, 2) > limit else 4
         text = (
             f"the probes took {share:.{digits}f} %, more than --max-overhead "
@@ -226,11 +229,11 @@ def _look_lines(report: TraceReport) -> list[str]:
             f"{duration(pause_s)}{slowed}"
         )
     if report.look:
-        what = (
-            "allocations that were freed since count, too"
-            if report.mode == "go"
-            else "it is not known what the new pages hold"
-        )
+        what = "it is not known what the new pages hold"
+        if report.mode == "go":
+            what = "allocations that were freed since count, too"
+        elif report.mode == "native":
+            what = "it is not known which blocks are in use and who holds them"
         lines.append(f"there was no look at the end ({report.look}): {what}")
     return lines
 

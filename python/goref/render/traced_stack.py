@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from . import outstanding
+from .outstanding import Outstanding
 from .recursion import MergedStack, Repeated, merged
 from .units import counted
 
@@ -33,7 +35,7 @@ class TracedStack(NamedTuple):
     the variable that it is; None: not known. is_finished: the start of the
     stack was reached. goroutines: ids of those that allocated, and labels:
     their pprof labels; None: they are not known. oldest_s: the age of the
-    oldest block; None: not known."""
+    oldest block; None: not known. native: of the mode native."""
 
     frames: Sequence[TracedFrame]
     bytes: int
@@ -48,6 +50,7 @@ class TracedStack(NamedTuple):
     labels: Sequence[tuple[str, str]] | None = ()
     oldest_s: float | None = None
     rss_class: str | None = None
+    native: Outstanding | None = None
 
 
 def stack_document(stack: TracedStack) -> Document:
@@ -66,6 +69,7 @@ def stack_document(stack: TracedStack) -> Document:
         "oldest_s": None
         if stack.oldest_s is None
         else round(stack.oldest_s, 3),
+        **outstanding.document(stack.native),
     }
 
 
@@ -128,6 +132,17 @@ def frame_text(frame: TracedFrame) -> str:
     return f"{frame.function} in {name}"
 
 
+def block_words(stack: TracedStack) -> list[str]:
+    """Who holds the memory, how many blocks there are, and how old."""
+    if stack.native is None:
+        return [*holder_words(stack), *age_words(stack)]
+    return [
+        *outstanding.amount_words(stack.native, stack.blocks or 0),
+        *outstanding.owner_words(stack.native, stack.holder),
+        *outstanding.state_words(stack.native, stack.bytes, stack.oldest_s),
+    ]
+
+
 def age_words(stack: TracedStack) -> list[str]:
     """How many blocks there are and how old, if their age is known."""
     if stack.oldest_s is None or not stack.blocks:
@@ -149,8 +164,9 @@ def call_lines(row: MergedStack) -> list[str]:
     """The calls of a row, those that repeat only once, and what is known of
     the stack beside them."""
     stack = row.stack
+    more = outstanding.more_lines(stack.native) if stack.native else []
     if not row.calls:
-        return [f"      {_UNSEEN}"]
+        return [f"      {_UNSEEN}", *more]
     lines = _frame_lines(row.calls)
     if not stack.is_finished:
         lines.append("      (the rest of the stack could not be read)")
@@ -159,7 +175,7 @@ def call_lines(row: MergedStack) -> list[str]:
         lines.append(f"      labels {said}")
     elif stack.labels is None:
         lines.append("      labels not known")
-    return lines
+    return [*lines, *more]
 
 
 def _frame_lines(calls: Sequence[Repeated]) -> list[str]:

@@ -21,9 +21,10 @@ _RESERVE = 0.2
 def budget_ppm(plan: Plan) -> int:
     """The share of a processor, in parts per million, that keeps the whole
     trace below the limit. The helper begins with the budget of some seconds,
-    so that a burst at the start has stacks."""
+    so that a burst at the start has stacks; in the mode native, whose windows
+    wait for their budget, it begins with none."""
     share = 1.0
-    if not math.isinf(plan.seconds):
+    if not math.isinf(plan.seconds) and plan.mode != "native":
         share = plan.seconds / (plan.seconds + _BANK_S)
     return max(round(plan.overhead * (1 - _RESERVE) * _PPM * share), 1)
 

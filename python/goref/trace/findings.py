@@ -15,7 +15,7 @@ from ..render.trace import ClassGrowth, TracedInterval
 from ..render.trace_coverage import Coverage, Losses
 from ..render.traced_stack import TracedFrame, TracedStack
 from ..render.units import counted, human_bytes
-from . import watch
+from . import allocators, watch
 from .kernel import BENEATH, KINDS
 
 if TYPE_CHECKING:
@@ -100,12 +100,16 @@ def partial(outcome: Outcome, left_out_bytes: int = 0) -> list[str]:
             f"{human_bytes(left_out_bytes)} of the new pages are in the "
             "smallest rows, which are left out, being too many"
         )
+    if outcome.plan.mode == "native":
+        reasons += _partial_of_native(outcome)
     if outcome.ended == watch.SILENT:
         # The pages were read, but the events of the last interval are lost.
+        # In the mode native, all stacks come last.
         since = outcome.intervals[-1].begin_s
-        reasons.append(
-            f"{outcome.ended}, so the stacks after {since:.1f} s are not known"
-        )
+        after = f" after {since:.1f} s"
+        if outcome.plan.mode == "native":
+            after = ""
+        reasons.append(f"{outcome.ended}, so the stacks{after} are not known")
     elif outcome.ended and outcome.ended != watch.INTERRUPTED:
         # The pages of the last interval were gone at its end.
         since = outcome.intervals[-1].begin_s
@@ -116,6 +120,16 @@ def partial(outcome: Outcome, left_out_bytes: int = 0) -> list[str]:
         reasons.append(f"no look at the end: {outcome.look.problem}")
     if outcome.plan.idle and outcome.idle is None:
         reasons.append("it is not known which memory was not accessed")
+    return reasons
+
+
+def _partial_of_native(outcome: Outcome) -> list[str]:
+    """Allocations that could not be seen."""
+    found = outcome.allocators
+    assert found is not None
+    reasons = allocators.partial(found)
+    if not found.samplers and not outcome.gathered.blocks.windows:
+        reasons.append("the probes were never on")
     return reasons
 
 
@@ -165,6 +179,8 @@ def without_stack(outcome: Outcome) -> list[Losses]:
     if outcome.plan.mode == "kernel":
         # The helper tells no events there, but counts what lacks a stack.
         found = {"unreadable": gathered.all_lost[NO_STACK]}
+    elif outcome.plan.mode == "native":
+        found = {"unreadable": gathered.blocks.count_without_stack()}
     else:
         stacked = gathered.stacked
         unreadable = stacked.unreadable - gathered.all_lost[_FULL]
@@ -180,7 +196,9 @@ def coverage(outcome: Outcome) -> Coverage:
     """The grounds of the answer, beside numbers of events and losses."""
     stacked, look = outcome.gathered.stacked, outcome.look
     return Coverage(
-        None if outcome.plan.mode == "kernel" else stacked.with_stack,
+        None
+        if outcome.plan.mode in ("kernel", "native")
+        else stacked.with_stack,
         stacked.given_back,
         without_stack(outcome),
         outcome.gathered.all_off_ms / 1e3,

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ..render.units import human_bytes
 
 _NS = 1e9
@@ -50,6 +52,48 @@ def _samples(rate: int | None) -> str:
     )
 
 
+class Calls(NamedTuple):
+    """Calls of the functions of C's allocators. per_s, call_ns: as of Started.
+    is_sampled: a library samples its allocations by itself."""
+
+    per_s: float | None
+    call_ns: int | None
+    period_s: float
+    is_full: bool = False
+    is_sampled: bool = False
+
+
+def _calls(calls: Calls, limit: float) -> str:
+    """Those of the mode native."""
+    if calls.is_sampled:
+        return (
+            "a library of the process samples its own allocations; neither how "
+            "often it will do so nor what the probe adds to that is known"
+        )
+    if calls.per_s is None:
+        return "how many allocations there will be is not known"
+    text = f"there are {calls.per_s:,.0f} allocations a second now"
+    if calls.call_ns is None:
+        return f"{text}; what a probe adds to one is not known"
+    text += f", and each in a window costs about {calls.call_ns / 1e3:.1f} us"
+    share = calls.per_s * calls.call_ns / _NS
+    if calls.is_full:
+        return f"{text}, so about {100 * share:.2f} % of a processor"
+    if 100 * share <= limit * _SPENT:
+        return f"{text}, so the probes can stay on the whole time"
+    open_s = calls.period_s * limit * _SPENT / 100 / share
+    return (
+        f"{text}, so windows of about {_short(open_s)} in each "
+        f"{_short(calls.period_s)} keep the cost below the limit"
+    )
+
+
+def _short(seconds: float) -> str:
+    if seconds < 0.0995:
+        return f"{seconds * 1e3:.3g} ms"
+    return f"{seconds:.3g} s"
+
+
 def text(
     mode: str,
     limit: float,
@@ -57,14 +101,18 @@ def text(
     faults_per_s: float | None = None,
     event_ns: int | None = None,
     rate: int | None = None,
+    calls: Calls | None = None,
 ) -> str:
     """A sentence. limit: a percentage of a processor. faults_per_s: None: the
     program has not begun. event_ns: what the probes add to a page fault; None:
     not known. rate: bytes allocated for each sample of Go; 0 or None: not
-    known."""
+    known. calls: of the mode native."""
     beyond, held = "", f"the limit is {limit:g} %"
     if mode == "go":
         known = _samples(rate)
+    elif calls is not None:
+        known = _calls(calls, limit)
+        held = "--full has no limit" if calls.is_full else held
     elif mode == "kernel":
         known = (
             "neither how often the kernel will allocate and free nor what the "

@@ -6,8 +6,10 @@ from __future__ import annotations
 import struct
 from array import array
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from .blocks import LABELS, Blocks, Record, records
 from .kernel import Kernel
 from .stacks import Stacks
 
@@ -88,12 +90,17 @@ class Gathered:
 
     gone = ""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, show_call: Callable[[Record], None] = lambda _: None
+    ) -> None:
+        """show_call: called with each call of an allocator as it happens."""
+        self._show_call = show_call
         self._scan: Scan | None = None
         self._growth: Growth | None = None
         self._early: list[Message] = []
         self.stacks = Stacks()
         self.kernel = Kernel()
+        self.blocks = Blocks()
         # By address: the latest one. To remove the first one of a dict takes
         # as long as all removals before.
         self.samples: OrderedDict[int, Sample] = OrderedDict()
@@ -139,10 +146,16 @@ class Gathered:
             self.all_off_ms += int(rest)
         elif name == "gone":
             self.gone = rest
+        elif name == "window":
+            self._lose("table_full", self.blocks.add_window(rest))
+        elif name in ("labels", "blocks", "each"):
+            self._take_native(name, message.records)
         else:
             self.kernel.take(name, rest, message.records)
 
     def _lose(self, reason: str, count: int) -> None:
+        if not count:
+            return
         self._has_gaps |= reason not in _WITH_PAGE
         self._lost[reason] += count
         self.all_lost[reason] += count
@@ -177,6 +190,27 @@ class Gathered:
         while len(self.samples) > _MOST_SAMPLES:
             self.samples.popitem(last=False)
             self._lose("table_full", 1)
+
+    def labels_of(self, record: Record) -> Labels | None:
+        """The labels of the goroutine that called; None: they are not known."""
+        if not record.labels:
+            return ()
+        sets = self._labels
+        return sets.at(record.labels, record.sweepgen) if sets else None
+
+    def _take_native(self, name: str, data: bytes) -> None:
+        """Take what allocators were called for."""
+        if name == "labels":
+            if self._labels:
+                self._labels.learn(LABELS.iter_unpack(data))
+            return
+        if self._scan is not None:
+            self.stacks.name_new(self._scan.name_frames)
+        if name == "blocks":
+            self._lose("table_full", self.blocks.add(data))
+            return
+        for record in records(data):
+            self._show_call(record)
 
     def _take_cost(self, rest: str) -> None:
         events, bpf_ns, helper_ns = map(int, rest.split())

@@ -18,7 +18,14 @@ from ..errors import Error
 _HELPER = "goref-trace"
 _READ_BYTES = 1 << 18
 # Lines that raw records follow, and the bytes of each record.
-RECORD_BYTES = {"events": 24, "samples": 56, "kernel": 32}
+RECORD_BYTES = {
+    "events": 24,
+    "samples": 56,
+    "kernel": 32,
+    "labels": 16,
+    "blocks": 72,
+    "each": 72,
+}
 _MOST_RECORDS = 1 << 22  # in one message
 _MOST_LINE = 1 << 16  # characters
 _ENDING_S = 10.0
@@ -36,10 +43,21 @@ class Message(NamedTuple):
 
 class Started(NamedTuple):
     """probes: what is probed, in lines for a person. event_ns: the processor
-    time that a page fault costs beyond its own; None: not known."""
+    time that a page fault costs beyond its own; None: not known. calls_per_s:
+    how often the functions of allocators are called; None: not counted.
+    call_ns: the processor time that a call in a window costs beyond its own;
+    None: not known."""
 
     probes: list[str]
     event_ns: int | None = None
+    calls_per_s: float | None = None
+    call_ns: int | None = None
+
+    def with_counted(self, rest: str) -> Started:
+        """The words behind `counted'."""
+        calls, ns, cost_ns = map(int, rest.split())
+        rate = calls * 1e9 / ns if ns else None
+        return self._replace(calls_per_s=rate, call_ns=cost_ns or None)
 
 
 class Damaged(Exception):
@@ -90,6 +108,8 @@ class Helper:
     """A context in which a helper sees the events of a process. It ends with
     us, however we end: its input ends then."""
 
+    _behind: Sequence[Message] = ()  # what came with the answer to `start'
+
     def __init__(self, pid: int, setup: Sequence[str]) -> None:
         """setup: lines before `start`, which say what to see."""
         path = native.program(_HELPER)
@@ -137,17 +157,21 @@ class Helper:
         started = Started([])
         while True:
             poll()
-            for message in self.read(0.1):
+            messages = self.read(0.1)
+            for at, message in enumerate(messages, 1):
                 if message.name == "probe":
                     started.probes.append(message.rest)
                 elif message.name == "cost_of_event":
                     started = started._replace(event_ns=int(message.rest))
+                elif message.name == "counted":
+                    started = started.with_counted(message.rest)
                 elif message.name == "refused":
                     raise Error(
                         f"goref: cannot trace process {self.pid}: "
                         f"{message.rest}"
                     )
                 elif message.name == "ready":
+                    self._behind = messages[at:]
                     return started
 
     def _say(self, lines: Sequence[str]) -> None:
@@ -171,6 +195,9 @@ class Helper:
     def read(self, seconds: float) -> list[Message]:
         """The messages of the helper within a time, or as soon as there are
         any. Raises an Error if it has ended."""
+        if self._behind:
+            behind, self._behind = [*self._behind], ()
+            return behind
         assert self._process and self._process.stdout
         fd = self._process.stdout.fileno()
         ready, _, _ = select.select([fd], [], [], max(seconds, 0.0))

@@ -8,16 +8,19 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .. import args
+from . import native_plan
+from .native_plan import NativePlan
 
-MODES = ("rss", "go", "kernel")
+MODES = ("rss", "go", "kernel", native_plan.MODE)
 _FOR_S = 60.0
+_FOR_FULL_S = 10.0
 _SHORTEST_S = 0.1  # of an interval
 _LONGEST_S = 31 * 86400.0
 
 
 class Plan(NamedTuple):
     """pid: None if there is a command. seconds: math.inf until it ends.
-    overhead: a percentage of a processor."""
+    overhead: a percentage of a processor. native: of the mode native."""
 
     mode: str
     pid: int | None
@@ -27,6 +30,7 @@ class Plan(NamedTuple):
     overhead: float
     idle: bool
     look: str
+    native: NativePlan = NativePlan()
 
     def intervals(self) -> float:
         """How many intervals there are, math.inf if that is not known. The
@@ -71,6 +75,7 @@ def of(options: Any) -> Plan:
         options.max_overhead,
         options.idle,
         options.look,
+        native_plan.of(options, mode, seconds),
     )
 
 
@@ -101,6 +106,8 @@ def _times(options: Any, has_command: bool) -> tuple[float, float]:
         seconds = options.for_
     elif count:
         seconds = math.inf
+    elif options.full:
+        seconds = _FOR_FULL_S
     else:
         seconds = math.inf if has_command else _FOR_S
     if count:

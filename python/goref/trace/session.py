@@ -15,7 +15,16 @@ from ..errors import Error
 from ..interrupt import Owned
 from ..session import as_error
 from ..sources import process
-from . import facts, idle, look, outside, plan as plans, watch
+from . import (
+    allocators,
+    facts,
+    idle,
+    look,
+    native_look,
+    outside,
+    plan as plans,
+    watch,
+)
 from .command import Command, CommandError
 from .gathered import Gathered
 from .labels import LabelSets, Word
@@ -25,11 +34,14 @@ from .program import Program
 if TYPE_CHECKING:
     from .._goref import Growth, GrowthTick, Scan, TraceFacts
     from ..render.idle import IdleMemory
+    from .allocators import Allocators
+    from .blocks import Record
     from .watch import Interval
 
 _RATE_S = 0.3  # for which page faults are counted before the start
 _BEGIN_S = 10.0  # in which a command becomes a Go program
 _RETRY_S = 0.05
+_LOADING_S = 2.0  # in which a command loads its libraries
 _MOST_GROUPS = 100_000
 
 # The way out where a snapshot is refused, of `goref attach' and of ours.
@@ -56,7 +68,9 @@ class Outcome(NamedTuple):
     another one. gone_bytes: pages that went in all of them. ended: why it ended
     before its time, or "". outside: the memory beside the resident pages,
     before and after. look: what the look at the end has found. idle: what was
-    not accessed meanwhile; None: not asked for, or the process has ended."""
+    not accessed meanwhile; None: not asked for, or the process has ended.
+    allocators: of the mode native, else None. span_ns: when the probes were set
+    and when they were taken away, by CLOCK_MONOTONIC."""
 
     plan: plans.Plan
     pid: int
@@ -71,6 +85,8 @@ class Outcome(NamedTuple):
     outside: tuple[outside.Outside, outside.Outside]
     look: look.Seen
     idle: IdleMemory | None
+    allocators: Allocators | None = None
+    span_ns: tuple[int, int] = (0, 0)
 
     @property
     def before(self) -> GrowthTick:
@@ -108,10 +124,12 @@ class Session:
         limits: tuple[int | None, int | None],
         show: Callable[[Interval], None],
         announce: Callable[[Session, Started], None],
+        show_call: Callable[[Session, Record], None] = lambda *_: None,
     ) -> None:
         """limits: of a pause in ms, and of memory in bytes. show: called with
         each interval as it ends. announce: called with what is probed, before
-        the start and before the command begins."""
+        the start and before the command begins. show_call: called with each
+        call of an allocator, with --each."""
         self.plan = plan
         self.limits = limits
         self.show = show
@@ -119,7 +137,10 @@ class Session:
         self.progress = live.Deadline(params.progress())
         self.command: Command | None = None
         self.pid = plan.pid or 0
-        self.gathered = Gathered()
+        self.gathered = Gathered(lambda call: show_call(self, call))
+        self.allocators: Allocators | None = None
+        self.begin_ns = 0  # when the probes were set
+        self.span_ns = 0, 0
         self.faults_per_s: float | None = None
         self.idle: IdleMemory | None = None
         self.notes: list[str] = []
@@ -219,6 +240,8 @@ class Session:
             (self.outside, after),
             seen,
             self.idle,
+            self.allocators,
+            self.span_ns,
         )
 
     # ---------------------------------------------------------------- program
@@ -229,14 +252,50 @@ class Session:
             self._open(self.pid)
             if self.plan.mode == "rss":
                 self._rate()
-            return facts.setup(self.plan, self.facts)
+            return self._setup(owned)
         self.command = Command(self.plan.command)
         self.pid = self.command.pid
-        if self.plan.mode != "go":
+        if self.plan.mode not in ("go", "native"):
             return facts.setup(self.plan, None)
         # The probe has a place in the program, which has to be there.
         self._begin_command(self.command, None, owned)
-        return facts.setup(self.plan, self.facts)
+        return self._setup(owned)
+
+    def _setup(self, owned: Owned) -> list[str]:
+        """Lines for the helper, once the program is there."""
+        lines = facts.setup(self.plan, self.facts)
+        if self.plan.mode != "native":
+            return lines
+        self.allocators = self._find_allocators(owned)
+        for sampler in self.allocators.samplers:
+            name = allocators.base_name(sampler.object)
+            self.notes.append(
+                f"{name} samples its own allocations: tracing these samples "
+                "instead of functions"
+            )
+        return [*lines, *allocators.setup(self.plan, self.allocators)]
+
+    def _find_allocators(self, owned: Owned) -> Allocators:
+        """Find the functions to probe. A command that has just begun may still
+        load its libraries: two looks have to find the same."""
+        if self.command is None:
+            return allocators.find(self.scan, self.pid, self.plan.native)
+        before, end = None, time.monotonic() + _LOADING_S
+        while True:
+            owned.check()
+            problem, found = None, None
+            try:
+                found = allocators.find(self.scan, self.pid, self.plan.native)
+            except Error as error:
+                problem = error
+            is_late = time.monotonic() > end
+            if found is not None and (is_late or found == before):
+                return found
+            if problem is not None and is_late:
+                raise problem
+            before = found
+            self._pause(_RETRY_S)
+            self._open(self.pid)
 
     def _open(self, pid: int) -> None:
         """Read the program while it runs."""
@@ -287,6 +346,7 @@ class Session:
         """The first and the last interval, and why they ended before their
         time."""
         started = helper.start(owned.check)
+        self.begin_ns = time.monotonic_ns()
         # From now on, the helper sees it.
         if self.program and self.program.has_gone():
             raise Error(_BEGAN_ANOTHER.format(self._name()))
@@ -315,6 +375,7 @@ class Session:
         # The look at the end would access what it reads.
         if self.plan.idle and it.ended in ("", watch.INTERRUPTED):
             self.idle = idle.read(self.pid, self.growth.mappings())
+        self.span_ns = self.begin_ns, time.monotonic_ns()
         it.finish()
         return found, it.ended
 
@@ -387,8 +448,11 @@ class Session:
             return look.Seen(None, "--look none")
         if why and why != watch.INTERRUPTED:
             return look.Seen(None, why)
+        is_native = self.plan.mode == "native"
         self.progress.doing = "looking at what the new pages hold"
-        question = self._ask_pages
+        if is_native:
+            self.progress.doing = "looking at who holds the blocks"
+        question = self._ask_blocks if is_native else self._ask_pages
         if self.plan.mode == "go":
             question = self._ask_samples
         seen = look.ask(
@@ -403,4 +467,11 @@ class Session:
         addresses = array("Q", self.gathered.samples)
         return scan.growth_samples(addresses.tobytes())
 
-
+    def _ask_blocks(self, scan: Scan) -> object:
+        assert self.allocators is not None
+        return native_look.question(
+            scan,
+            self.gathered.blocks,
+            self.allocators.are_walked,
+            self.plan.native.holders,
+        )

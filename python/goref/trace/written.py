@@ -39,10 +39,16 @@ def _labels(stack: TracedStack) -> tuple[tuple[str, str], ...]:
         "class": stack.class_name,
         "rss_class": stack.rss_class,
         "type": stack.type,
-        "holder": stack.holder,
+        "holder": _nobody(stack) or stack.holder,
         **dict(stack.labels or ()),
     }
     return tuple((key, value) for key, value in found.items() if value)
+
+
+def _nobody(stack: TracedStack) -> str | None:
+    """A block of C has a holder, nobody, or it is not known."""
+    is_known = stack.native is not None and stack.native.held is False
+    return "nobody" if is_known else None
 
 
 class _Tree:

@@ -2,6 +2,7 @@
 """The growth of a process, while it runs."""
 
 from ..options import COLOR, JSON, MAX_PAUSE, MEMORY_LIMIT, Option
+from .trace_native import NATIVE_OPTIONS
 from .verb import Verb
 
 FOR = Option(
@@ -22,10 +23,9 @@ COUNT = Option(
 )
 MAX_OVERHEAD = Option(
     "max-overhead",
-    "The processor time that the probes may take from the process, as a share "
-    "of one processor (default 1%). To stay below it, goref gives fewer events "
-    "a stack. If that is not enough, it takes the probes away for a while, and "
-    "says for how long.",
+    "The share of a processor that the probes may take from the process "
+    "(default 1%). To stay below it, goref gives fewer events a stack, or takes "
+    "the probes away for a while, and says for how long.",
     kind="share",
     value="SHARE",
     default=1.0,
@@ -39,14 +39,13 @@ TOP_STACKS = Option(
 )
 IDLE = Option(
     "idle",
-    "Also print which resident memory the process did not access during the "
-    "trace, by class and by mapping. This clears the accessed bits in its page "
-    "tables (/proc/PID/clear_refs).",
+    "Also print which resident memory the process did not access, by class and "
+    "by mapping. This clears the accessed bits in its page tables.",
 )
 LOOK = Option(
     "look",
-    "How to see what the new pages hold, at the end: by a snapshot "
-    "(default), by stopping the process to copy it (attach), or not at all.",
+    "How to see what the memory holds, at the end: by a snapshot (default), by "
+    "stopping the process to copy it (attach), or not at all.",
     kind="choice",
     value="snapshot|attach|none",
     choices=("snapshot", "attach", "none"),
@@ -61,8 +60,7 @@ OUT_TRACE = Option(
 )
 FORMAT_TRACE = Option(
     "format",
-    "The format of FILE: pprof (default), or folded, a line for each stack, "
-    "for flame graphs.",
+    "The format of FILE: pprof (default), or folded, for flame graphs.",
     kind="choice",
     value="pprof|folded",
     choices=("pprof", "folded"),
@@ -88,11 +86,11 @@ change of its resident memory, by class of `goref rss'. At the end come the
 stacks that touched the new pages, what these pages hold, and who holds that.
 Ctrl-C ends the trace early, and prints what there is.
 
-MODE is rss (default), go or kernel. The mode rss sees page faults. The mode go
-prints what Go allocated during the trace and still has, by stack, from the
-samples of Go's own heap profiler. The mode kernel prints what the kernel
-allocated for the process, such as sockets and pipes, and has not freed, by the
-kernel's own stack.
+MODE is rss (default), which sees page faults, or go, kernel or native. These
+print what was allocated during the trace and is still there: by Go, from the
+samples of its own heap profiler; by the kernel for the process, such as sockets
+and pipes; and by C, with malloc and the like, with who holds each block, or
+nobody.
 With `-- COMMAND', goref starts the command and traces it from its start. A
 command that still runs at the end goes on.""",
     (
@@ -106,6 +104,7 @@ command that still runs at the end goes on.""",
         OUT_TRACE,
         FORMAT_TRACE,
         HTML_TRACE,
+        *NATIVE_OPTIONS,
         MAX_PAUSE,
         JSON_LINES,
         COLOR,
@@ -130,7 +129,9 @@ end goref without an answer; a COMMAND that has begun goes on. The mode rss
 probes no code of the process. The mode go probes one function of the runtime,
 which by default runs about once for each 512 KiB allocated. The mode kernel
 probes the kernel's allocators, for all processes of the machine; it says what
-that cost them.
+that cost them. The mode native probes the functions of C's allocators, in
+windows that keep the cost below the limit, and scales what it sees to the whole
+time. The options from --full to --sort are for this mode alone.
 
 The look at the end reads the heap as `goref attach --snapshot' does. If it is
 refused, the stacks are printed without it.
@@ -145,7 +146,8 @@ In gdb there is no trace: a process that gdb holds does not grow.""",
             "what Go allocated in five minutes and still has",
         ),
         ("trace PID kernel", "sockets, pipes and the like, by kernel stack"),
+        ("trace PID native", "blocks of C by stack, with who holds them"),
         ("trace --html page.html -- ./server -v", "a command, from its start"),
     ),
-    choices=((), ("rss", "go", "kernel")),
+    choices=((), ("rss", "go", "kernel", "native")),
 )

@@ -58,6 +58,10 @@ def _answer(report: TraceReport) -> Element | None:
     if report.mode == "kernel":
         title = "Kernel memory"
         said = f"{size} allocated during the trace and still there"
+    elif report.native is not None:
+        title = "C allocations"
+        about = "about " if report.native.is_estimated else ""
+        said = f"{about}{size} allocated during the trace{_kept(report)}"
     elif report.is_rate_unknown:
         title = "Sampled allocations"
         said = f"{size} in the samples alone{_freed(report)}"
@@ -71,6 +75,16 @@ def _answer(report: TraceReport) -> Element | None:
 
 def _freed(report: TraceReport) -> str:
     return ", freed since or not" if report.look else " and still there"
+
+
+def _kept(report: TraceReport) -> str:
+    """How much of the memory of C nobody holds."""
+    stacks = [stack.native for stack in report.stacks if stack.native]
+    nobody = sum(stack.nobody_bytes for stack in stacks)
+    used = report.native.is_used if report.native else None
+    there = " and still in use" if used else ""
+    held = f", {human_bytes(nobody)} of which nobody holds" if nobody else ""
+    return f"{there}{held}"
 
 
 def _resident(report: TraceReport) -> Element:
@@ -87,7 +101,8 @@ def _resident(report: TraceReport) -> Element:
 
 
 def _largest(report: TraceReport) -> Element | None:
-    """The stack that a reader looks at first."""
+    """The stack that a reader looks at first: the largest one, or in the mode
+    native the first one in its order."""
     if not report.stacks:
         return None
     stack = report.stacks[0]
@@ -100,4 +115,7 @@ def _largest(report: TraceReport) -> Element | None:
         code(call) if call else "no stack was seen",
         [", ", what(stack)] if what(stack) else None,
     ]
-    return finding("warn", "stacks", "Largest stack", verdict)
+    native = report.native
+    is_first = native is not None and native.sort != "bytes"
+    title = "First stack" if is_first else "Largest stack"
+    return finding("warn", "stacks", title, verdict)

@@ -14,6 +14,7 @@ from . import first
 from .area import bands, chart, legend
 from .idle import idle
 from .stacks import stacks, untouched
+from .windows import windows
 
 if TYPE_CHECKING:
     from ...render.trace import TracedInterval, TraceReport
@@ -46,6 +47,7 @@ def _sections(
     is_rss = report.mode == "rss"
     return [
         *(resident + answer if is_rss else answer + resident),
+        *windows(report.native),
         *untouched(report),
         *_outside(report),
         *idle(report.idle),
@@ -198,11 +200,11 @@ def _about(report: TraceReport) -> Element:
     rows = [
         ("goref", report.tool_version),
         ("Program", report.exe or "?"),
-        ("Limit", f"{report.max_overhead_percent:g} % of a processor"),
+        ("Limit", _limit(report)),
     ]
     labels = (
         ", but for the labels that it gives to goroutines"
-        if report.mode == "go"
+        if report.mode in ("go", "native")
         else ""
     )
     return section(
@@ -220,3 +222,9 @@ def _about(report: TraceReport) -> Element:
             [[el("dt", None, key), el("dd", None, said)] for key, said in rows],
         ),
     )
+
+
+def _limit(report: TraceReport) -> str:
+    """The limit of the cost; --full has none."""
+    limit = report.max_overhead_percent
+    return "none" if limit is None else f"{limit:g} % of a processor"

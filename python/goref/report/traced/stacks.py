@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ...render import outstanding
 from ...render.traced_stack import (
     TracedStack,
     age_words,
@@ -48,12 +49,14 @@ def _nothing(report: TraceReport) -> str:
             "No memory that the kernel allocated during the trace is still "
             "there."
         )
+    if report.mode == "native":
+        return "No outstanding block of C was seen."
     end = "was seen" if report.look else "is still there"
     return f"No sampled allocation {end}."
 
 
 def _and_contents(report: TraceReport) -> str:
-    if report.mode == "kernel" or report.look:
+    if report.mode in ("kernel", "native") or report.look:
         return ""
     return " and by what the memory holds"
 
@@ -109,9 +112,16 @@ def what(row: TracedStack) -> list[Child]:
     parts: list[Child] = [of_class] if of_class else []
     parts += [code(row.type, _NAME)] if row.type else []
     parts += [["allocated by ", code(row.site, _NAME)]] if row.site else []
+    held: list[Child] = []
     if row.holder:
-        parts += [[f"{holding(row)} ", code(row.holder, _NAME)]]
-    parts += age_words(row)
+        held = [[f"{holding(row)} ", code(row.holder, _NAME)]]
+    if row.native:
+        parts += outstanding.amount_words(row.native, row.blocks or 0)
+        words = outstanding.owner_words(row.native, row.holder)
+        parts += words if row.native.held is False else held or words
+        parts += outstanding.state_words(row.native, row.bytes, row.oldest_s)
+    else:
+        parts += [*held, *age_words(row)]
     joined: list[Child] = []
     for part in parts:
         joined += [", ", part] if joined else [part]
@@ -160,4 +170,6 @@ def _owners(row: TracedStack) -> Element | None:
         ids = ", ".join(map(str, shown))
         more = ", …" if len(row.goroutines) > len(shown) else ""
         words.append(f"goroutine{'s' * (len(shown) > 1)} {ids}{more}")
+    if row.native:
+        words += outstanding.wait_words(row.native.waits or ())
     return note("; ".join(words)) if words else None

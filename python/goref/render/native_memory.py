@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The memory that C allocated during a trace: the windows in which that was
+seen, the grounds of the answer, and the order of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from .style import styled
+from .units import counted, human_bytes
+
+if TYPE_CHECKING:
+    from .report import Document
+    from .trace import TraceReport
+    from .traced_stack import TracedStack
+
+_OBJECTS = 4  # in a sentence
+
+
+class TracedAllocator(NamedTuple):
+    """An object whose functions are probed. is_walked: the look at the end
+    reads its heap."""
+
+    object: str
+    is_walked: bool
+    functions: Sequence[str]
+
+
+class TracedWindow(NamedTuple):
+    """A time in which the probes were on. start_s: since the start. calls:
+    allocations; lost: those of them that could not be recorded."""
+
+    start_s: float
+    seconds: float
+    calls: int
+    lost: int
+
+
+class NativeMemory(NamedTuple):
+    """The grounds of the stacks.
+
+    open_s: the sum of the windows, in whole_s. periods: those of the whole
+    time, without_window of which had no window. is_whole: each call was seen.
+    is_sampled: a library has taken samples. sample: one of so many
+    allocations was seen. older_s: the least age of the blocks; 0: any.
+    is_used: of all rows; None: of some."""
+
+    windows: Sequence[TracedWindow]
+    open_s: float
+    whole_s: float
+    periods: int
+    without_window: int
+    is_whole: bool
+    is_full: bool
+    is_sampled: bool
+    followed_frees: bool
+    allocators: Sequence[TracedAllocator]
+    sample: int = 1
+    older_s: float = 0.0
+    min_bytes: int = 0
+    max_bytes: int = 0
+    is_used: bool | None = None
+    sort: str = "nobody"
+
+    @property
+    def is_estimated(self) -> bool:
+        return self.is_sampled or not self.is_whole
+
+
+def heading(memory: NativeMemory, has_look: bool) -> str:
+    """The memory that the stacks have."""
+    if not has_look or memory.is_used is False:
+        there = "was not seen freed"
+    elif memory.is_used:
+        there = "is still in use"
+    else:
+        there = "is still in use, or was not seen freed"
+    return (
+        f"C memory that was allocated during the trace and {there}"
+        f"{_how(memory)}, by stack"
+    )
+
+
+def _how(memory: NativeMemory) -> str:
+    if memory.is_sampled:
+        return " (estimated from samples)"
+    if memory.is_whole:
+        return ""
+    return f" (estimated from {_windows(memory)})"
+
+
+def _windows(memory: NativeMemory) -> str:
+    """6 windows, 1.9 s of 60.0 s."""
+    return (
+        f"{counted(len(memory.windows), 'window')}, {memory.open_s:.1f} s of "
+        f"{memory.whole_s:.1f} s"
+    )
+
+
+# ----------------------------------------------------------------------- order
+
+
+def _bytes_of_nobody(stack: TracedStack) -> tuple[float, ...]:
+    it = stack.native
+    return (it.nobody_bytes if it else 0, stack.bytes)
+
+
+_ORDER: dict[str, Callable[[TracedStack], tuple[float, ...]]] = {
+    "nobody": _bytes_of_nobody,
+    "bytes": lambda stack: (stack.bytes,),
+    "blocks": lambda stack: (stack.blocks or 0, stack.bytes),
+    "age": lambda stack: (stack.oldest_s or 0.0, stack.bytes),
+}
+
+
+def order(sort: str) -> Callable[[TracedStack], tuple[float, ...]]:
+    """The key of a row; the largest comes first."""
+    return _ORDER[sort]
+
+
+# --------------------------------------------------------------------- grounds
+
+
+def grounds(memory: NativeMemory, report: TraceReport) -> list[str]:
+    """How the numbers came about, a line each."""
+    return [
+        *_seen_lines(memory),
+        *_filter_lines(memory),
+        *_estimate_lines(memory, report),
+        *_free_lines(memory, report),
+    ]
+
+
+def _seen_lines(memory: NativeMemory) -> list[str]:
+    if memory.is_sampled:
+        return ["a library of the process takes the samples, for all the time"]
+    calls = sum(window.calls for window in memory.windows)
+    lost = sum(window.lost for window in memory.windows)
+    if not memory.windows:
+        text = "the probes were never on, so no allocation was seen"
+        return [styled(text, "warn")]
+    lines = [
+        f"{counted(calls, 'allocation')} in {_windows(memory)}, of which "
+        f"{'all' if not lost else f'{calls - lost:,}'} were recorded"
+    ]
+    if memory.without_window:
+        text = (
+            f"no window was open in {memory.without_window:,} of "
+            f"{counted(memory.periods, 'period')}: it is assumed that these "
+            "are like the others"
+        )
+        lines.append(styled(text, "warn"))
+    return lines
+
+
+def _filter_lines(memory: NativeMemory) -> list[str]:
+    """The blocks that are left out on request."""
+    said = []
+    if memory.sample > 1 and not memory.is_sampled:
+        said.append(f"one allocation of {memory.sample:,} was recorded")
+    if memory.min_bytes or memory.max_bytes:
+        least = f"from {human_bytes(memory.min_bytes)}"
+        most = f" to {human_bytes(memory.max_bytes)}"
+        said.append(
+            f"only blocks {least}{most if memory.max_bytes else ' on'} count"
+        )
+    if memory.older_s:
+        said.append(
+            f"only blocks that are at least {memory.older_s:g} s old count"
+        )
+    return said
+
+
+def _estimate_lines(memory: NativeMemory, report: TraceReport) -> list[str]:
+    if not memory.is_estimated or not report.stacks:
+        return []
+    what = "the samples" if memory.is_sampled else "the windows"
+    return [
+        f"numbers are scaled from {what} to the whole time; the intervals are "
+        "three standard deviations wide on each side"
+    ]
+
+
+def _free_lines(memory: NativeMemory, report: TraceReport) -> list[str]:
+    """The blocks that may be counted though they were freed."""
+    walked = [a for a in memory.allocators if a.is_walked]
+    others = [a for a in memory.allocators if not a.is_walked]
+    when = "" if memory.is_full else " outside of the windows"
+    lines = []
+    if report.look:
+        if not memory.is_full and not memory.is_sampled:
+            lines.append(
+                "frees outside of the windows were not seen: blocks that were "
+                "freed there count, too"
+            )
+        return lines
+    if walked and not memory.is_full:
+        lines.append(
+            "goref did not follow all frees, but read the heap at the end: a "
+            "block that was freed, and whose memory was allocated again "
+            "outside of the windows, counts for its first stack"
+        )
+    if others and not memory.is_full and not memory.is_sampled:
+        lines.append(
+            f"goref cannot walk the heap of {_names(others)}: its blocks may "
+            f"have been freed{when}, so they are not proven to be in use"
+        )
+    return lines
+
+
+def _names(allocators: Sequence[TracedAllocator]) -> str:
+    names = [a.object.rpartition("/")[2] for a in allocators]
+    shown = ", ".join(names[:_OBJECTS])
+    left = len(names) - _OBJECTS
+    return f"{shown} and {left} more" if left > 0 else shown
+
+
+# ------------------------------------------------------------------------ JSON
+
+
+def document(memory: NativeMemory | None) -> Document:
+    """The keys of a report; null: not the mode native."""
+    if memory is None:
+        return {"windows": None, "followed_frees": None, "allocators": None}
+    return {
+        "windows": [
+            {
+                "start": round(window.start_s, 3),
+                "seconds": round(window.seconds, 6),
+                "calls": window.calls,
+                "lost": window.lost,
+            }
+            for window in memory.windows
+        ],
+        "followed_frees": memory.followed_frees,
+        "allocators": [
+            {
+                "object": row.object,
+                "walked": row.is_walked,
+                "functions": list(row.functions),
+            }
+            for row in memory.allocators
+        ],
+    }
