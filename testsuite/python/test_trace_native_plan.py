@@ -196,8 +196,8 @@ def test_lines_of_the_helper():
     plan = native("--every", "25s")
     found = Allocators((GLIBC[0], JEMALLOC[1]), ())
     assert allocators.setup(plan, found) == [
-        "alloc_function malloc 0x1000 1",
-        "alloc_function free 0x12000 0",
+        "alloc_function malloc 0x1000",
+        "alloc_function free 0x12000",
         "period 8333",
     ]
     plan = native("--full", "--each", "--sample", "4", "--min-size", "1K")

@@ -128,7 +128,7 @@ def setup(plan: Plan, found: Allocators) -> list[str]:
     """Lines for the helper."""
     native = plan.native
     lines = [
-        f"alloc_function {f.kind} {f.addr:#x} {int(f.is_walked)}"
+        f"alloc_function {f.kind} {f.addr:#x}"
         for f in found.functions
     ]
     lines += [f"alloc_sampler {s.addr:#x}" for s in found.samplers]
