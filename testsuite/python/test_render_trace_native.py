@@ -194,9 +194,9 @@ def test_no_rows():
 
 
 WAITS = [
-    OwnerWait(7, "holds", True, "chan receive", 12.34, "main.f at f.go:3",
-              None, "to receive from main.gate", True),
-    OwnerWait(8, "allocated", None, "syscall", None, "main.g at g.go:9", "C.g"),
+    OwnerWait(7, "holds", True, "chan receive", 12.34, "main.f",
+              "main.f at f.go:3", None, "to receive from main.gate", True),
+    OwnerWait(8, "allocated", None, "syscall", None, "main.g", None, "C.g"),
     OwnerWait(9, "allocated", False, "running"),
     *(OwnerWait(n, "allocated", True, "select") for n in (10, 11)),
 ]  # fmt: skip
@@ -209,7 +209,7 @@ def test_goroutines_that_wait():
         "goroutine 7, which holds it, waits (chan receive) for at least 12.3 s "
         "in main.f at f.go:3: to receive from main.gate; it is about to run "
         "goroutine 8, which allocated it, may wait (syscall) in C.g, called by "
-        "main.g at g.go:9 "
+        "main.g "
         "goroutine 9, which allocated it, does not wait (running) "
         "and 2 more goroutines "
     ) in said
@@ -217,7 +217,7 @@ def test_goroutines_that_wait():
     assert found[0] == {
         "goroutine": 7, "role": "holds", "waiting": True,
         "reason": "chan receive", "seconds": 12.34,
-        "place": "main.f at f.go:3", "c_function": None,
+        "function": "main.f", "place": "main.f at f.go:3", "c_function": None,
         "awaits": "to receive from main.gate", "woken": True,
     }  # fmt: skip
     assert native().document()["stacks"][0]["waits"] is None

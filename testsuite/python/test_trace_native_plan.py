@@ -69,7 +69,8 @@ def test_full_tracing_is_short(words, seconds):
         (["--min-size", "2K", "--max-size", "1K"], "above --max-size"),
         (["--min-size", "99999999T"], "no block is so large"),
         (["--older", "2m"], "--older is longer than the trace"),
-        (["--sample", "9999999999"], "--sample: at most"),
+        (["--sample", "9999999999"], "--sample: 1 to 1,073,741,824"),
+        (["--sample", "0"], "--sample: 1 to"),
         (["--full", "--max-overhead", "2"], "--max-overhead has no meaning"),
         (["--holders", "--look", "none"], "--holders needs the look"),
         (["--allocator", ""], "--allocator: not a name"),
@@ -85,7 +86,7 @@ def test_refusals(words, said):
 
 
 def test_limits_that_are_none():
-    found = native("--sample", "0", "--max-size", "unlimited").native
+    found = native("--sample", "1", "--max-size", "unlimited").native
     assert (found.sample, found.max_bytes) == (1, 0)
 
 

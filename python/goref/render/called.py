@@ -46,8 +46,8 @@ def call_line(call: Called) -> str:
 def call_document(call: Called) -> Document:
     """The JSON document of a call."""
     return {
-        "call": call.kind,
         "time_s": round(call.time_s, 6),
+        "kind": call.kind,
         "bytes": call.bytes,
         "address": f"{call.address:#x}",
         "thread": call.thread,

@@ -226,7 +226,7 @@ def document(memory: NativeMemory | None) -> Document:
     return {
         "windows": [
             {
-                "start": round(window.start_s, 3),
+                "start": round(window.start_s, 6),
                 "seconds": round(window.seconds, 6),
                 "calls": window.calls,
                 "lost": window.lost,

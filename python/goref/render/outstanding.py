@@ -33,8 +33,8 @@ class ListedBlock(NamedTuple):
 class OwnerWait(NamedTuple):
     """Whether a goroutine waits. role: holds, if the block is reached from its
     stack, or allocated. is_waiting: None: not known. seconds: it has waited at
-    least so long; None: not known. place: its innermost call; c_function: the
-    function of C that it has called. awaits: for what it waits, in words.
+    least so long; None: not known. function, place: its innermost call, and
+    where that is; c_function: the function of C that it has called. awaits: for what it waits, in words.
     is_woken: it is about to run."""
 
     goroutine: int
@@ -42,6 +42,7 @@ class OwnerWait(NamedTuple):
     is_waiting: bool | None
     reason: str
     seconds: float | None = None
+    function: str | None = None
     place: str | None = None
     c_function: str | None = None
     awaits: str | None = None
@@ -196,8 +197,8 @@ def _wait_text(wait: OwnerWait) -> str:
     text += f"{_STATES[wait.is_waiting]} ({wait.reason})"
     if wait.seconds is not None:
         text += f" for at least {wait.seconds:.1f} s"
-    if wait.c_function or wait.place:
-        places = filter(None, (wait.c_function, wait.place))
+    places = [*filter(None, (wait.c_function, wait.place or wait.function))]
+    if places:
         text += f" in {', called by '.join(places)}"
     if wait.awaits:
         text += f": {wait.awaits}"

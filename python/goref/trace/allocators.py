@@ -5,7 +5,7 @@ probes."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Error
@@ -161,10 +161,6 @@ def rows(found: Allocators) -> list[TracedAllocator]:
         names.setdefault(s.object, []).append("otel_memory:alloc")
         walked[s.object] = False
     return [
-        TracedAllocator(path, walked[path], tuple(_once(functions)))
+        TracedAllocator(path, walked[path], tuple(sorted(functions)))
         for path, functions in names.items()
     ]
-
-
-def _once(names: Iterable[str]) -> list[str]:
-    return sorted(dict.fromkeys(names))

@@ -60,7 +60,9 @@ class _Block(NamedTuple):
 
     @property
     def resident_bytes(self) -> int | None:
-        return self.row.resident_bytes if self.row else None
+        """Those of the bytes that were asked for; a block may have more."""
+        resident = self.row.resident_bytes if self.row else None
+        return None if resident is None else min(resident, self.record.bytes)
 
 
 class _Sum:
@@ -275,7 +277,8 @@ def _owners(
                 wait.is_waiting,
                 wait.reason,
                 wait.seconds,
-                wait.place or wait.function,
+                wait.function,
+                wait.place,
                 wait.c_function,
                 wait.awaits,
                 wait.is_woken,

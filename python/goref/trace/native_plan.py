@@ -55,7 +55,7 @@ def of(options: Any, mode: str, seconds: float) -> NativePlan:
         options.older or 0.0,
         options.min_size or 0,
         options.max_size or 0,
-        max(options.sample or 1, 1),
+        1 if options.sample is None else options.sample,
         options.totals,
         options.allocator or "",
         options.prefix or "",
@@ -74,8 +74,8 @@ def _check(options: Any, plan: NativePlan, seconds: float) -> None:
         raise args.UsageError("--min-size is above --max-size")
     if plan.older_s > seconds:
         raise args.UsageError("--older is longer than the trace")
-    if plan.sample > _MOST_SAMPLE:
-        raise args.UsageError(f"--sample: at most {_MOST_SAMPLE:,}")
+    if not 1 <= plan.sample <= _MOST_SAMPLE:
+        raise args.UsageError(f"--sample: 1 to {_MOST_SAMPLE:,}")
     if plan.full and "max-overhead" in options.given:
         raise args.UsageError(
             "--max-overhead has no meaning with --full, which has no limit"
