@@ -184,29 +184,45 @@ def _estimate_lines(memory: NativeMemory, report: TraceReport) -> list[str]:
 
 def _free_lines(memory: NativeMemory, report: TraceReport) -> list[str]:
     """The blocks that may be counted though they were freed."""
+    if memory.is_sampled:
+        return []
     walked = [a for a in memory.allocators if a.is_walked]
     others = [a for a in memory.allocators if not a.is_walked]
-    when = "" if memory.is_full else " outside of the windows"
     lines = []
-    if report.look:
-        if not memory.is_full and not memory.is_sampled:
-            lines.append(
-                "frees outside of the windows were not seen: blocks that were "
-                "freed there count, too"
-            )
-        return lines
     if walked and not memory.is_full:
+        lines += _walked_lines(memory, report, walked)
+    if others and memory.is_whole:
         lines.append(
-            "goref did not follow all frees, but read the heap at the end: a "
-            "block that was freed, and whose memory was allocated again "
-            "outside of the windows, counts for its first stack"
+            f"goref cannot walk the heap of {_names(others)}: its blocks are "
+            "those that were not seen freed"
         )
-    if others and not memory.is_full and not memory.is_sampled:
+    elif others:
         lines.append(
             f"goref cannot walk the heap of {_names(others)}: its blocks may "
-            f"have been freed{when}, so they are not proven to be in use"
+            "have been freed outside of the windows, so they are not proven to "
+            "be in use"
         )
     return lines
+
+
+def _walked_lines(
+    memory: NativeMemory,
+    report: TraceReport,
+    walked: Sequence[TracedAllocator],
+) -> list[str]:
+    """Frees are not seen there, as the look at the end tells what was freed."""
+    if report.look:
+        return [
+            f"frees of {_names(walked)} were not seen: blocks that were freed "
+            "count, too"
+        ]
+    if memory.is_whole:
+        return []
+    return [
+        "goref did not follow all frees, but read the heap at the end: a block "
+        "that was freed, and whose memory was allocated again outside of the "
+        "windows, counts for its first stack"
+    ]
 
 
 def _names(allocators: Sequence[TracedAllocator]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from .table import wrapped
 from .units import counted, human_bytes
 
 if TYPE_CHECKING:
@@ -177,7 +178,11 @@ def _ages(youngest_s: float, oldest_s: float) -> str:
 
 def more_lines(it: Outstanding) -> list[str]:
     """The lines below the calls of a row."""
-    waits = [f"      {text}" for text in wait_words(it.waits or ())]
+    waits = [
+        piece
+        for text in wait_words(it.waits or ())
+        for piece in wrapped(f"      {text}")
+    ]
     return [*waits, *_block_lines(it)]
 
 
