@@ -141,7 +141,11 @@ struct gr_error *gr_allocations_start(struct gr_allocations *a)
 			    costs.hit_ns, a->change_ns);
 	gr_windows_begin(&a->windows, now_ns(), a->period_ns, a->budget_ppm,
 			 gr_allocations_sums(a).ns, now_ns());
-	return gr_alloc_probes_attach_samplers(a->probes);
+	struct gr_error *err = gr_alloc_probes_attach_samplers(a->probes);
+	// Probes that stay are there before the trace begins.
+	if (!err)
+		gr_allocations_step(a);
+	return err;
 }
 
 static void begin_window(struct gr_allocations *a)

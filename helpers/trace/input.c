@@ -182,7 +182,7 @@ static enum gr_input_kind take_alloc_function(struct gr_request *req,
 					      struct gr_words *w)
 {
 	struct gr_alloc_request *a = &req->alloc;
-	struct gr_alloc_function f = {
+	struct gr_probed_function f = {
 		.kind = w->count == 3 ? kind_of(w->word[1]) : GR_ALLOC_NONE,
 		.address = address(w, 2),
 	};

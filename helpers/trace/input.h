@@ -28,14 +28,14 @@ enum gr_input_kind {
 enum { GR_MAX_ALLOC_FUNCTIONS = 512, GR_MAX_SAMPLERS = 16 };
 
 /** Where the calls of a function of an allocator are seen. */
-struct gr_alloc_function {
+struct gr_probed_function {
 	enum gr_alloc_kind kind;
 	uint64_t address;
 };
 
 /** The calls that the mode native is to see. */
 struct gr_alloc_request {
-	struct gr_alloc_function functions[GR_MAX_ALLOC_FUNCTIONS];
+	struct gr_probed_function functions[GR_MAX_ALLOC_FUNCTIONS];
 	size_t nfunctions;
 	uint64_t samplers[GR_MAX_SAMPLERS]; /**< addresses of code */
 	size_t nsamplers;

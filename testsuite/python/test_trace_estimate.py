@@ -6,7 +6,13 @@ import random
 import pytest
 
 from goref.trace.blocks import Record, Window
-from goref.trace.estimate import Estimate, Time, bounds
+from goref.trace.estimate import (
+    Estimate,
+    Room,
+    Time,
+    bounds,
+    dispersion,
+)
 
 MS = 1_000_000
 S = 1000 * MS
@@ -23,10 +29,17 @@ def window(number, begin_s, end_s, calls=1000, lost=0):
     return Window(number, round(begin_s * S), round(end_s * S), calls, lost)
 
 
+def short(number, begin_s, end_s, *counts):
+    """A window in which blocks count up to a time: they have to survive for a
+    quarter more."""
+    return window(number, begin_s, begin_s + (end_s - begin_s) * 4 / 3, *counts)
+
+
 def estimated(time, *records):
+    """An estimate from records at times of their own."""
     it = Estimate(time)
-    for one in records:
-        it.add(one)
+    for n, one in enumerate(records):
+        it.add(one._replace(time_ns=n * 17 * MS))
     return it
 
 
@@ -56,7 +69,7 @@ def test_all_of_the_time(windows):
 def test_one_window_in_each_period():
     """Each second of a window of one stands for ten, and for five in the
     last period, which is shorter."""
-    windows = [window(1, 4, 5), window(2, 18, 19), window(3, 20, 21)]
+    windows = [short(1, 4, 5), short(2, 18, 19), short(3, 20, 21)]
     time = Time((0, 25 * S), 10 * S, windows)
     assert (time.periods, time.without_window) == (3, 0)
     assert [time.shares[n].factor for n in (1, 2, 3)] == [10, 10, 5]
@@ -67,14 +80,14 @@ def test_one_window_in_each_period():
 
 def test_two_windows_in_a_period():
     """They share it by their lengths."""
-    windows = [window(1, 1, 2), window(2, 5, 8)]
+    windows = [short(1, 1, 2), short(2, 5, 8)]
     time = Time((0, 10 * S), 10 * S, windows)
     assert [time.shares[n].factor for n in (1, 2)] == [2.5, 2.5]
 
 
 def test_a_window_across_two_periods():
     """It was open for all of the first one, so nothing is added there."""
-    windows = [window(1, 0, 12)]
+    windows = [short(1, 0, 12)]
     time = Time((0, 20 * S), 10 * S, windows)
     # Twelve seconds stand for ten, and for ten.
     assert time.shares[1].factor == pytest.approx(20 / 12)
@@ -82,7 +95,7 @@ def test_a_window_across_two_periods():
 
 def test_a_period_without_a_window():
     """The others stand for it, in proportion."""
-    windows = [window(1, 4, 5), window(3, 25, 26)]
+    windows = [short(1, 4, 5), short(3, 25, 26)]
     time = Time((0, 30 * S), 10 * S, windows)
     assert (time.periods, time.without_window) == (3, 1)
     assert [time.shares[n].factor for n in (1, 3)] == [15, 15]
@@ -100,12 +113,13 @@ def test_calls_that_could_not_be_recorded():
 
 def test_a_window_of_which_nothing_is_recorded():
     """It tells nothing, so the others stand for its time."""
-    windows = [window(1, 0, 5, 70, 70), window(2, 10, 15)]
+    windows = [short(1, 0, 5, 70, 70), short(2, 10, 15)]
     time = Time((0, 20 * S), 10 * S, windows)
-    assert time.shares.keys() == {2} and time.shares[2].factor == 4
+    assert time.shares.keys() == {2}
+    assert time.shares[2].factor == pytest.approx(4)
     assert time.without_window == 1
-    quiet = Time((0, 10 * S), 10 * S, [window(1, 0, 5, 0, 0)])
-    assert quiet.shares[1].factor == 2
+    quiet = Time((0, 10 * S), 10 * S, [short(1, 0, 5, 0, 0)])
+    assert quiet.shares[1].factor == pytest.approx(2)
 
 
 def test_one_of_several_allocations():
@@ -124,6 +138,52 @@ def test_no_window(windows):
 def test_no_time():
     time = Time((5, 5), 10 * S, [])
     assert (time.whole_ns, time.periods) == (0, 1)
+
+
+def test_a_block_has_to_survive_for_a_quarter():
+    """The end of a window tells too little of blocks that come and go."""
+    windows = [window(1, 2, 6), window(2, 12, 16), window(3, 16, 20)]
+    time = Time((0, 20 * S), 10 * S, windows)
+    young, old = record(1, time_ns=5 * S + 1), record(1, time_ns=5 * S)
+    assert not time.is_settled(young) and time.is_settled(old)
+    # The next window follows at once; and the last one is the end.
+    assert time.is_settled(record(2, time_ns=16 * S))
+    assert time.is_settled(record(3, time_ns=20 * S))
+    assert time.is_settled(record(0, time_ns=6 * S))  # a sample
+    assert time.shares[1].factor == pytest.approx(10 / 3)
+
+
+def test_no_more_than_there_is_room_for():
+    """64 blocks of a size are in use at the end."""
+    time = Time((0, 10 * S), 10 * S, [short(1, 3, 4)])
+    it = Estimate(time)
+    for n in range(60):
+        it.add(record(1, 100, time_ns=n * 17 * MS), Room(104, 64))
+    assert it.blocks == (64, it.blocks.low, 64) and it.blocks.low == 64
+    assert it.bytes.value == 6400 and it.bytes.high == 64 * 104
+    assert it.part == pytest.approx(6400 / 60000)
+    # There are enough others.
+    for _ in range(4):
+        it.add(record(1, 16), Room(24, 1000))
+    assert it.blocks.value == 64 + 40
+    assert it.blocks.high > it.blocks.value
+
+
+def test_room_is_not_known_of_all():
+    time = Time((0, 10 * S), 10 * S, [short(1, 3, 4)])
+    it = Estimate(time)
+    it.add(record(1), Room(72, 1))
+    it.add(record(1))
+    assert it.blocks.value == 20
+
+
+def test_sizes_that_were_seen_once_do_not_bound():
+    """Others of the same stack may not have been seen at all."""
+    time = Time((0, 10 * S), 10 * S, [short(1, 3, 4)])
+    it = Estimate(time)
+    for size in (16, 32, 48):
+        it.add(record(1, size), Room(size + 8, 2))
+    assert it.blocks.value == 6 and it.blocks.high > 30
 
 
 def test_samples_of_a_library():
@@ -149,6 +209,16 @@ def test_bounds_solve_their_equation():
             assert abs(number - value) == pytest.approx(3 * sigma, rel=1e-6)
 
 
+def test_dispersion():
+    chance = random.Random(4)
+    even = [chance.randrange(3 * S) for _ in range(300)]
+    assert 1 <= dispersion(even, 3 * S) < 1.6
+    eight = [t + n for t in even for n in range(8)]
+    assert 7 < dispersion(eight, 3 * S) < 12
+    assert dispersion([], 3 * S) == dispersion([5], 3 * S) == 1
+    assert dispersion([5, 6], 0) == 1
+
+
 # ----------------------------------------------------------------- simulations
 
 
@@ -161,8 +231,8 @@ class World:
         self.windows = []
         for number in range(int(whole_s / period_s)):
             begin = period_s * number
-            begin += chance.uniform(0, period_s - open_s)
-            self.windows.append(window(number + 1, begin, begin + open_s))
+            begin += chance.uniform(0, period_s - 1.5 * open_s)
+            self.windows.append(short(number + 1, begin, begin + open_s))
 
     def time(self, sample=1):
         span = (0, round(self.whole_s * S))
@@ -173,7 +243,7 @@ class World:
         number = int(time_s / self.period_s)
         if number < len(self.windows):
             it = self.windows[number]
-            if it.begin_ns <= time_s * S < it.end_ns:
+            if 0 <= time_s * S - it.begin_ns < self.open_s * S:
                 return it.number
         return 0
 
@@ -191,6 +261,15 @@ def bursts(world, count):
     return found[:count]
 
 
+def eights(world, count):
+    """Eight threads that do the same at the same time."""
+    every_s = world.whole_s * 8 / count
+    return [
+        every_s * (n // 8) + world.chance.uniform(0, 0.001)
+        for n in range(count)
+    ]
+
+
 def growing(world, count):
     """More and more of them."""
     return [
@@ -205,11 +284,12 @@ def sizes(chance, count):
 @pytest.mark.parametrize(
     "times, count, least",
     [
-        (uniform, 40, 0.99),
-        (uniform, 300, 0.99),
-        (uniform, 6000, 0.99),
-        (growing, 40, 0.99),
-        (growing, 6000, 0.99),
+        (uniform, 40, 0.98),
+        (uniform, 300, 0.98),
+        (uniform, 6000, 0.98),
+        (growing, 40, 0.98),
+        (growing, 6000, 0.98),
+        (eights, 1200, 0.98),
         # A few windows do not always meet one of the rare bursts.
         (bursts, 300, 0.93),
         (bursts, 6000, 0.93),
@@ -217,9 +297,10 @@ def sizes(chance, count):
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_interval_has_the_truth(times, count, least):
-    """In nearly all runs in which a block was seen; and the estimates have no
-    bias. Among few blocks, none of a rare size may be seen: there, all have
-    the same."""
+    """In nearly all runs in which a block was seen (99.5 % are expected of 40
+    blocks, where the chances of 7 and more that are seen, and of 2 that are
+    expected, are uneven); and the estimates have no bias. Among few blocks,
+    none of a rare size may be seen: there, all have the same."""
     chance = random.Random(f"{times.__name__} {count}")
     runs = 100 if count > 1000 else 400
     right_blocks = right_bytes = with_block = total = 0
@@ -230,7 +311,8 @@ def test_interval_has_the_truth(times, count, least):
         for time_s, size in zip(times(world, count), all_sizes):
             number = world.seen(time_s)
             if number:
-                it.add(record(number, size))
+                at_ns = round(time_s * S)
+                it.add(record(number, size, time_ns=at_ns))
         total += it.blocks.value
         if it.seen_blocks:
             with_block += 1
@@ -281,7 +363,7 @@ def test_interval_of_samples():
 
 def test_windows_that_differ_widen_the_interval():
     """All blocks in one of six windows say less than the same number in all."""
-    windows = [window(n + 1, 10 * n, 10 * n + 1) for n in range(6)]
+    windows = [short(n + 1, 10 * n, 10 * n + 1) for n in range(6)]
     time = Time((0, 60 * S), 10 * S, windows)
     even = estimated(time, *[record(1 + n % 6) for n in range(60)]).blocks
     burst = estimated(time, *[record(1)] * 60).blocks

@@ -223,8 +223,9 @@ def test_without_a_look():
 
 
 def test_numbers_are_scaled():
-    """One window of six seconds in each of six periods of ten."""
-    windows = [f"{n + 1} {10 * n * S} {(10 * n + 6) * S} 9 0" for n in range(6)]
+    """One window of eight seconds in each of six periods of ten, in whose last
+    quarter blocks have to survive."""
+    windows = [f"{n + 1} {10 * n * S} {(10 * n + 8) * S} 9 0" for n in range(6)]
     made = [packed(16 * n, window=n) for n in range(1, 7)]
     rows = [Block(n) for n in range(6)]
     it = outcome(made, rows, windows=windows)
@@ -235,9 +236,9 @@ def test_numbers_are_scaled():
     assert row.native.nobody_bytes == 640
     assert row.native.resident_bytes == 640
     memory = native_findings.native_memory(it, [row])
-    assert (memory.open_s, memory.whole_s) == (36, 60)
+    assert (memory.open_s, memory.whole_s) == (48, 60)
     assert not memory.is_whole and memory.is_used
-    assert memory.windows[1] == (10.0, 6.0, 9, 0)
+    assert memory.windows[1] == (10.0, 8.0, 9, 0)
 
 
 def test_only_old_blocks():
@@ -367,12 +368,19 @@ class Looked:
         self.asked = blocks, are_walked
         return SimpleNamespace(rows=self.rows, is_known=self.is_known, gaps=())
 
+    def native(self):
+        size = SimpleNamespace(bytes=112, blocks=3)
+        return SimpleNamespace(sizes=(size,))
+
 
 def test_the_question():
     blocks = gathered(packed(16), packed(32, 100)).blocks
     scan = Looked((Block(1),))
     found = native_look.question(scan, blocks, True, False)
-    assert found == ((Block(1),), True, None)
+    assert found == ((Block(1),), True, None, {112: 3})
+    assert found.room(Block(1, bytes=104)) == (104, 3)
+    assert found.room(Block(1, "unknown", 104)) is None
+    assert found.room(Block(1, bytes=88)) is None
     assert scan.asked == (struct.pack("<4Q", 16, 64, 32, 100), True)
     unknown = Looked((), False)
     assert not native_look.question(unknown, blocks, False, False).is_known

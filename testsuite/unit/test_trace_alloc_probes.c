@@ -52,7 +52,7 @@ static struct gr_request *request(enum gr_alloc_kind kind)
 
 	assert_non_null(req);
 	req->alloc.functions[0] =
-		(struct gr_alloc_function){ kind,
+		(struct gr_probed_function){ kind,
 					    (uintptr_t)gr_calibration_called };
 	req->alloc.nfunctions = 1;
 	return req;

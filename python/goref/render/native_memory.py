@@ -176,10 +176,15 @@ def _estimate_lines(memory: NativeMemory, report: TraceReport) -> list[str]:
     if not memory.is_estimated or not report.stacks:
         return []
     what = "the samples" if memory.is_sampled else "the windows"
-    return [
+    lines = [
         f"numbers are scaled from {what} to the whole time; the intervals are "
         "three standard deviations wide on each side"
     ]
+    if not memory.is_sampled and not memory.is_whole:
+        lines.append(
+            "a block counts if it has survived the last quarter of its window"
+        )
+    return lines
 
 
 def _free_lines(memory: NativeMemory, report: TraceReport) -> list[str]:

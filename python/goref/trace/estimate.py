@@ -9,10 +9,23 @@ time for which its window stands, divided by the time of the window.
 * The estimate of a sum is the sum of f times what was seen (Horvitz, Thompson
   1952). If calls are seen independently of each other, its variance is the sum
   of f (f - 1) x^2, for x of 1 or of the bytes.
-* Calls come in bursts, so windows differ by more than that. With four windows
-  or more, the variance is not less than that of a ratio estimate from windows
-  of different lengths, with the correction for a finite population (Cochran,
-  chapters 6.4 and 2.6).
+* Calls come in bursts. So the variance is multiplied by how unevenly the calls
+  lie in time: the variance of their number in short spans, divided by the mean
+  (the index of dispersion; McCullagh and Nelder, Generalized Linear Models,
+  chapter 4.5).
+* Windows may differ by more than that. With four windows or more, the variance
+  is not less than that of a ratio estimate from windows of different lengths,
+  with the correction for a finite population (Cochran, chapters 6.4 and 2.6).
+* A block that is freed at once, and whose address a later call gets outside of
+  the windows, would look as if it were still in use. So a block counts only if
+  it has survived for the last quarter of its window, in which its address would
+  have been seen allocated again. That quarter is no part of the window then.
+  Where one window follows another, nothing is left out.
+* A walk of the heap tells how many blocks of a size there are at the end. The
+  estimate for a stack has no more of them. Blocks that come and go, and use the
+  same addresses again and again, would otherwise be scaled, too. The interval
+  is cut off there if each size of the stack was seen at least twice: sizes that
+  were not seen are rare then.
 * A sample of a library stands for `weight' bytes. Samplers take a block with
   the chance 1 - exp(-bytes / rate) or bytes / rate, so the sum of the weights
   is the estimate, and f is weight / bytes.
@@ -27,7 +40,8 @@ v is the variance of the estimate divided by the estimate."""
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from array import array
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +52,9 @@ _SIGMAS = 3.0
 _LEAST_WINDOWS = 4  # that tell how much windows differ
 # For so long after its first and its last moment, the helper may say so.
 _EDGE_NS = 20_000_000
+_SPANS_NS = 1_000_000, 10_000_000, 100_000_000  # in which calls are counted
+_SETTLING = 4  # a part of a window, at its end
+_NEXT_NS = 5_000_000  # to the next window, at most, if the probes stay
 _ALL = 1 + 1e-9  # a factor up to here is 1
 
 
@@ -81,6 +98,8 @@ class Time:
             if w.end_ns > w.begin_ns and _tells(w, sample)
         ]
         begin, end = _span(span_ns, told)
+        told = [*_settled(told, end)]
+        self._until_ns = {w.number: w.end_ns for w in told}
         self.begin_ns, self.whole_ns = begin, max(end - begin, 0)
         self.periods = max(-(-self.whole_ns // period_ns), 1)
         self._period_ns = period_ns
@@ -140,6 +159,11 @@ class Time:
         factor = time * scale if time > _ALL else scale
         return Share(factor, int(length_ns), scale)
 
+    def is_settled(self, record: Record) -> bool:
+        """Has a block survived for long enough to count?"""
+        until_ns = self._until_ns.get(record.window)
+        return until_ns is None or record.time_ns <= until_ns
+
     def factor(self, record: Record) -> float:
         """For how many blocks one stands."""
         if record.weight and record.bytes:
@@ -151,6 +175,16 @@ class Time:
 def _tells(window: Window, sample: int) -> bool:
     """Was a call recorded, or was there none?"""
     return not window.lost or window.lost < window.calls / sample
+
+
+def _settled(windows: Sequence[Window], end_ns: int) -> Iterator[Window]:
+    """The windows without the part in which blocks have to survive. There is
+    none where the probes stay."""
+    begins = {w.number: w.begin_ns for w in windows}
+    for w in windows:
+        follows = begins.get(w.number + 1, end_ns) - w.end_ns < _NEXT_NS
+        rest = 0 if follows else (w.end_ns - w.begin_ns) // _SETTLING
+        yield w._replace(end_ns=w.end_ns - rest)
 
 
 def _span(
@@ -169,6 +203,14 @@ def _span(
     return begin, end
 
 
+class Room(NamedTuple):
+    """All blocks of a size that are in use at the end. size: the bytes that
+    the program may use of each."""
+
+    size: int
+    blocks: int
+
+
 class Estimate:
     """The sums of one group of blocks."""
 
@@ -177,23 +219,79 @@ class Estimate:
         self.seen_blocks = self.seen_bytes = 0
         self._blocks = _Sum()
         self._bytes = _Sum()
+        self._sizes: dict[Room, _Size] = {}
+        self._times = array("Q")  # of blocks that stand for others
 
-    def add(self, record: Record) -> float:
-        """Add a block. Returns for how many it stands."""
+    def add(self, record: Record, room: Room | None = None) -> float:
+        """Add a block. room: None: not known. Returns for how many it
+        stands."""
         factor = self._time.factor(record)
         self.seen_blocks += 1
         self.seen_bytes += record.bytes
         self._blocks.add(1, factor, record.window)
         self._bytes.add(record.bytes, factor, record.window)
+        if record.window and factor > 1:
+            self._times.append(record.time_ns)
+        if room:
+            self._sizes.setdefault(room, _Size()).add(record.bytes, factor)
         return factor
 
     @property
     def blocks(self) -> Range:
-        return self._blocks.range(self._time, self.seen_blocks)
+        found = self._range(self._blocks, self.seen_blocks)
+        surplus = sum(
+            size.surplus(room) for room, size in self._sizes.items()
+        )
+        most = sum(room.blocks for room in self._sizes)
+        return self._cut(found, surplus, most)
 
     @property
     def bytes(self) -> Range:
-        return self._bytes.range(self._time, self.seen_bytes)
+        found = self._range(self._bytes, self.seen_bytes)
+        surplus = sum(
+            size.surplus(room) * size.bytes / size.blocks
+            for room, size in self._sizes.items()
+        )
+        most = sum(room.blocks * room.size for room in self._sizes)
+        return self._cut(found, surplus, most)
+
+    @property
+    def part(self) -> float:
+        """The part of the sums that there is room for."""
+        value = self._range(self._bytes, self.seen_bytes).value
+        return self.bytes.value / value if value else 1.0
+
+    def _range(self, of: _Sum, seen: int) -> Range:
+        uneven = dispersion(self._times, self._time.open_ns)
+        return of.range(self._time, seen, uneven)
+
+    def _cut(self, found: Range, surplus: float, most: int) -> Range:
+        """Without what there is no room for."""
+        seen = sum(size.seen for size in self._sizes.values())
+        if not self._sizes or seen < self.seen_blocks:
+            return found  # of some, nothing is known
+        value = max(round(found.value - surplus), 0)
+        low, high = min(found.low, value), found.high
+        if all(size.seen > 1 for size in self._sizes.values()):
+            high = max(min(high, most), value)
+        return Range(value, low, high)
+
+
+class _Size:
+    """The blocks of one size: as they were seen, and estimated."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.blocks = self.bytes = 0.0
+
+    def add(self, size: int, factor: float) -> None:
+        self.seen += 1
+        self.blocks += factor
+        self.bytes += factor * size
+
+    def surplus(self, room: Room) -> float:
+        """The blocks for which there is no room."""
+        return max(self.blocks - max(room.blocks, self.seen), 0.0)
 
 
 class _Sum:
@@ -209,8 +307,9 @@ class _Sum:
         if window:
             self._seen[window] = self._seen.get(window, 0) + x
 
-    def range(self, time: Time, seen: int) -> Range:
-        variance = max(self._variance, self._between(time))
+    def range(self, time: Time, seen: int, uneven: float) -> Range:
+        """uneven: as of dispersion()."""
+        variance = max(self._variance * uneven, self._between(time))
         if not variance or not self._value:
             value = round(self._value)
             return Range(value, value, value)
@@ -241,6 +340,21 @@ def _ratio_variance(time: Time, seen: dict[int, int], count: int) -> float:
     unseen = max(1 - time.open_ns / time.whole_ns, 0.0)
     spread = squares * count / (count - 1) / time.open_ns**2
     return max(time.whole_ns**2 * unseen * spread, 0.0)
+
+
+def dispersion(times_ns: Sequence[int], open_ns: int) -> float:
+    """How unevenly calls lie in the time for which windows were open: 1 if each
+    comes at its own time, and about N if they come N at a time."""
+    count, most = len(times_ns), 1.0
+    for span_ns in _SPANS_NS:
+        spans = max(open_ns / span_ns, 1.0)
+        if count < 2 or spans < 2:
+            continue
+        numbers = Counter(time_ns // span_ns for time_ns in times_ns)
+        squares = sum(n * n for n in numbers.values())
+        mean = count / spans
+        most = max(most, (squares - count * mean) / (spans - 1) / mean)
+    return most
 
 
 def bounds(value: float, variance: float) -> tuple[float, float]:

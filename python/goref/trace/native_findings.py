@@ -10,7 +10,7 @@ from ..render.native_memory import NativeMemory, TracedWindow, order
 from ..render.outstanding import ListedBlock, Outstanding, OwnerWait
 from ..render.traced_stack import TracedFrame, TracedStack
 from . import allocators
-from .estimate import Estimate, Time
+from .estimate import Estimate, Room, Time
 
 if TYPE_CHECKING:
     from .._goref import GrowthBlock
@@ -41,10 +41,11 @@ class _Group(NamedTuple):
 
 class _Block(NamedTuple):
     """A record that may be outstanding, and what the look says of it; None:
-    there was none."""
+    there was none. room: the blocks of its size; None: not known."""
 
     record: Record
     row: GrowthBlock | None
+    room: Room | None
 
     @property
     def in_use(self) -> bool | None:
@@ -82,8 +83,8 @@ class _Sum:
         self.listed: list[ListedBlock] = []
 
     def add(self, block: _Block) -> None:
-        record, row = block
-        factor = self.estimate.add(record)
+        record, row = block.record, block.row
+        factor = self.estimate.add(record, block.room)
         if block.is_held is False:
             self.nobody += factor * record.bytes
         if block.resident_bytes is None:
@@ -129,7 +130,7 @@ def _age(end_ns: int, time_ns: int) -> float:
 # ---------------------------------------------------------------------- blocks
 
 
-def _outstanding(outcome: Outcome) -> Iterator[_Block]:
+def _outstanding(outcome: Outcome, time: Time) -> Iterator[_Block]:
     """Each record that is not proven to be free and is old enough; after the
     look, as it has found it."""
     older_ns = outcome.plan.native.older_s * _NS
@@ -138,10 +139,11 @@ def _outstanding(outcome: Outcome) -> Iterator[_Block]:
     # The rows are in the order of the records.
     rows = {row.index: row for row in found.rows} if found else {}
     for index, record in enumerate(blocks):
-        if found and index not in rows:
+        row = rows.get(index)
+        if (found and row is None) or not time.is_settled(record):
             continue
         if _end_ns(outcome) - record.time_ns >= older_ns:
-            yield _Block(record, rows.get(index))
+            yield _Block(record, row, found.room(row) if found else None)
 
 
 def _end_ns(outcome: Outcome) -> int:
@@ -164,7 +166,7 @@ def native_stacks(outcome: Outcome) -> list[TracedStack]:
     --sort."""
     time, numbers = time_of(outcome), _Numbers(outcome.gathered.stacks)
     sums: dict[_Group, _Sum] = {}
-    for block in _outstanding(outcome):
+    for block in _outstanding(outcome, time):
         group = _group(outcome, block, numbers.first(block.record.stack))
         it = sums.get(group)
         if it is None:
@@ -194,7 +196,7 @@ class _Numbers:
 
 
 def _group(outcome: Outcome, block: _Block, stack: int) -> _Group:
-    record, row = block
+    record, row = block.record, block.row
     if outcome.plan.native.totals:
         return _Group(stack, False, None, None, None, None, ())
     return _Group(
@@ -214,6 +216,7 @@ def _row(outcome: Outcome, group: _Group, it: _Sum) -> TracedStack:
     is_mapping = _only(it.mappings)
     blocks, bytes_ = it.estimate.blocks, it.estimate.bytes
     first_ns, last_ns = it.times
+    part = it.estimate.part
     native = Outstanding(
         bytes_.low,
         bytes_.high,
@@ -221,10 +224,10 @@ def _row(outcome: Outcome, group: _Group, it: _Sum) -> TracedStack:
         blocks.high,
         it.estimate.seen_blocks,
         it.estimate.seen_bytes,
-        round(it.nobody),
+        round(it.nobody * part),
         _only(it.held),
         _only(it.in_use),
-        round(it.resident) if it.is_residence_known else None,
+        round(it.resident * part) if it.is_residence_known else None,
         *it.sizes,
         _age(_end_ns(outcome), last_ns),
         outcome.plan.native.totals,
@@ -289,7 +292,7 @@ def count_unlabelled(outcome: Outcome) -> int:
     """The blocks of native_stacks() whose labels are not known."""
     return sum(
         outcome.gathered.labels_of(block.record) is None
-        for block in _outstanding(outcome)
+        for block in _outstanding(outcome, time_of(outcome))
     )
 
 
@@ -314,7 +317,8 @@ def native_memory(
             )
             for window in outcome.gathered.blocks.windows
         ],
-        time.open_ns / _NS,
+        sum(w.end_ns - w.begin_ns for w in outcome.gathered.blocks.windows)
+        / _NS,
         time.whole_ns / _NS,
         time.periods,
         time.without_window,

@@ -7,21 +7,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from .estimate import Room
+
 if TYPE_CHECKING:
     from .._goref import GrowthBlock, Scan
     from .blocks import Blocks
     from .waiting import Wait
 
 _MOST_IDS = 10_000  # goroutines that are asked for
+_WORD, _UNIT = 8, 16  # bytes of a header, and of sizes (native/blocks.h)
 
 
 class NativeLook(NamedTuple):
     """rows: of Scan.growth_blocks(), for records that are not proven to be
-    free. waits: of goroutines by id; None: not asked for."""
+    free. waits: of goroutines by id; None: not asked for. sizes: how many
+    blocks of heaps that the scan walks are in use, by size, headers
+    included; None: not known."""
 
     rows: Iterable[GrowthBlock]
     is_known: bool
     waits: Mapping[int, Wait] | None
+    sizes: Mapping[int, int] | None = None
+
+    def room(self, row: GrowthBlock) -> Room | None:
+        """The blocks of the size of a row; None: not known."""
+        if row.state != "in_use" or self.sizes is None:
+            return None
+        blocks = self.sizes.get(_chunk(row.bytes))
+        return None if blocks is None else Room(row.bytes, blocks)
+
+
+def _chunk(usable_bytes: int) -> int:
+    """The size of a block with its header. That of a block with a mapping of
+    its own has two words."""
+    return -(-(usable_bytes + _WORD) // _UNIT) * _UNIT
 
 
 def question(
@@ -35,7 +54,8 @@ def question(
         from .waiting import waits_of
 
         waits = waits_of(scan, _goroutines(found.rows, blocks))
-    return NativeLook(found.rows, found.is_known, waits)
+    sizes = {row.bytes: row.blocks for row in scan.native().sizes}
+    return NativeLook(found.rows, found.is_known, waits, sizes)
 
 
 def _goroutines(rows: Iterable[GrowthBlock], blocks: Blocks) -> list[int]:
