@@ -53,7 +53,7 @@ static struct gr_request *request(enum gr_alloc_kind kind)
 	assert_non_null(req);
 	req->alloc.functions[0] =
 		(struct gr_probed_function){ kind,
-					    (uintptr_t)gr_calibration_called };
+					     (uintptr_t)gr_calibration_called };
 	req->alloc.nfunctions = 1;
 	return req;
 }
