@@ -101,6 +101,16 @@ def test_a_period_without_a_window():
     assert [time.shares[n].factor for n in (1, 3)] == [15, 15]
 
 
+def test_a_trace_ends_a_moment_later():
+    """That is no period of its own."""
+    windows = [short(1, 4, 5), short(2, 18, 19)]
+    time = Time((0, round(20.4 * S)), 10 * S, windows)
+    assert (time.periods, time.without_window) == (2, 0)
+    assert time.shares[1].factor == pytest.approx(10)
+    assert time.shares[2].factor == pytest.approx(10.4)
+    assert Time((0, 21 * S), 10 * S, windows).periods == 3
+
+
 def test_calls_that_could_not_be_recorded():
     windows = [window(1, 0, 10, calls=400, lost=100)]
     time = Time((0, 10 * S), 10 * S, windows)

@@ -101,8 +101,9 @@ class Time:
         told = [*_settled(told, end)]
         self._until_ns = {w.number: w.end_ns for w in told}
         self.begin_ns, self.whole_ns = begin, max(end - begin, 0)
-        self.periods = max(-(-self.whole_ns // period_ns), 1)
         self._period_ns = period_ns
+        # A trace ends a moment after its last period.
+        self.periods = max(-(-(self.whole_ns - period_ns // 20) // period_ns), 1)
         open_ns = self._open_by_period(told)
         covered = sum(map(self._length, open_ns))
         self.open_ns = sum(open_ns.values())
@@ -121,9 +122,11 @@ class Time:
         )
 
     def _length(self, period: int) -> int:
-        """The last period may be shorter."""
-        left = self.whole_ns - period * self._period_ns
-        return min(self._period_ns, left)
+        """The last period may be shorter, and is a little longer if the trace
+        is."""
+        if period < self.periods - 1:
+            return self._period_ns
+        return self.whole_ns - period * self._period_ns
 
     def _parts(self, window: Window) -> Iterator[tuple[int, int]]:
         """Each period of a window, and for how long the window was open in
@@ -131,8 +134,10 @@ class Time:
         begin = max(window.begin_ns - self.begin_ns, 0)
         end = min(window.end_ns - self.begin_ns, self.whole_ns)
         while begin < end:
-            period = begin // self._period_ns
-            until = min((period + 1) * self._period_ns, end)
+            period = min(begin // self._period_ns, self.periods - 1)
+            until = end
+            if period < self.periods - 1:
+                until = min((period + 1) * self._period_ns, end)
             yield period, until - begin
             begin = until
 
