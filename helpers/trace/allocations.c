@@ -10,7 +10,7 @@
 enum {
 	COUNTING_MS = 1000,
 	COUNTING_POLL_MS = 10,
-	COUNTED_SECONDS = 5,	 // whose budget the counting may take
+	COUNTED_PART = 4,	 // of a period's budget, for the counting
 	SETTLED_NS = 1000000000, // after which a block may be here to stay
 	SETTLED_MOST = 512,	 // stacks between two looks at the events
 	ROUND_EVENTS = 4096,
@@ -51,7 +51,7 @@ static uint64_t counting_budget_ns(const struct gr_allocations *a)
 {
 	if (!a->budget_ppm || a->is_full)
 		return UINT64_MAX;
-	return a->budget_ppm * COUNTED_SECONDS * 1000;
+	return a->period_ns / 1000000 * a->budget_ppm / COUNTED_PART;
 }
 
 /* Wait until the second is over, the budget is spent, or somebody writes to us.

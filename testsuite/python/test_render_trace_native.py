@@ -91,6 +91,10 @@ def test_text():
     )
 
 
+def test_short_windows_are_in_milliseconds():
+    assert "6 windows, 38 ms of 60.0 s" in text(open_s=0.0384)
+
+
 def test_text_of_full_tracing():
     """Nothing is estimated, and there is no limit."""
     row = stack(LEAK._replace(low=6272, high=6272, low_blocks=98, high_blocks=98))

@@ -92,8 +92,11 @@ def _how(memory: NativeMemory) -> str:
 
 def _windows(memory: NativeMemory) -> str:
     """6 windows, 1.9 s of 60.0 s."""
+    opened = f"{memory.open_s:.1f} s"
+    if memory.open_s < 0.95:
+        opened = f"{memory.open_s * 1e3:.0f} ms"
     return (
-        f"{counted(len(memory.windows), 'window')}, {memory.open_s:.1f} s of "
+        f"{counted(len(memory.windows), 'window')}, {opened} of "
         f"{memory.whole_s:.1f} s"
     )
 
@@ -138,7 +141,10 @@ def _seen_lines(memory: NativeMemory) -> list[str]:
     calls = sum(window.calls for window in memory.windows)
     lost = sum(window.lost for window in memory.windows)
     if not memory.windows:
-        text = "the probes were never on, so no allocation was seen"
+        text = (
+            "the probes were never on, so no allocation was seen: trace for "
+            "longer, or permit more (--max-overhead)"
+        )
         return [styled(text, "warn")]
     lines = [
         f"{counted(calls, 'allocation')} in {_windows(memory)}, of which "
