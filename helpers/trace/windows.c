@@ -39,6 +39,16 @@ uint64_t gr_windows_length(const struct gr_windows *w, double account_ns)
 	return length < period ? (uint64_t)length : w->period_ns;
 }
 
+/* What may be saved up. However short a period is, this pays for a window, as a
+ * busy process would never have one otherwise. */
+static double most_banked(const struct gr_windows *w)
+{
+	double banked = BANKED_PERIODS * budget_of(w);
+	double least = w->open_cost * SHORTEST_MS / 1e3 + w->change_cost_ns;
+
+	return banked > 2 * least ? banked : 2 * least;
+}
+
 /* Choose when a window opens in the period that begins. */
 static void plan(struct gr_windows *w, uint64_t now_ns)
 {
@@ -47,7 +57,7 @@ static void plan(struct gr_windows *w, uint64_t now_ns)
 	if (now_ns > begin + w->period_ns) // we have slept
 		begin = now_ns;
 	w->period_end_ns = begin + w->period_ns;
-	double most = BANKED_PERIODS * budget_of(w);
+	double most = most_banked(w);
 	w->account_ns += budget_of(w);
 	if (w->account_ns > most)
 		w->account_ns = most;

@@ -19,7 +19,8 @@ struct run {
 	uint64_t call_ns, hit_ns;
 };
 
-static struct run begin(double calls_per_s, uint64_t ppm, uint64_t seed)
+static struct run begin_with(double calls_per_s, uint64_t ppm, uint64_t seed,
+			     uint64_t period_ns)
 {
 	struct run r = { .now = 5 * S,
 			 .calls_per_s = calls_per_s,
@@ -28,8 +29,13 @@ static struct run begin(double calls_per_s, uint64_t ppm, uint64_t seed)
 			 .shortest = UINT64_MAX };
 
 	gr_windows_set_cost(&r.w, calls_per_s, r.call_ns, r.hit_ns, 50 * MS);
-	gr_windows_begin(&r.w, r.now, 10 * S, ppm, 0, seed);
+	gr_windows_begin(&r.w, r.now, period_ns, ppm, 0, seed);
 	return r;
+}
+
+static struct run begin(double calls_per_s, uint64_t ppm, uint64_t seed)
+{
+	return begin_with(calls_per_s, ppm, seed, 10 * S);
 }
 
 static void closed(struct run *r)
@@ -110,6 +116,25 @@ TEST(very_busy_processes_save_up_for_a_window)
 	assert_in_range(r.opens, 5, 30);
 	assert_true(r.shortest >= 5 * MS);
 	assert_true(r.spent <= 600 * S * 8 / 1000 + 100 * MS);
+}
+
+TEST(any_process_saves_up_for_a_window_in_short_periods)
+{
+	struct run r = begin_with(1000000, 8000, 1, S);
+
+	run(&r, 600);
+	// A window of 50 ms costs 115 ms, of which a period pays 8.
+	assert_in_range(r.opens, 5, 50);
+	assert_true(r.spent <= 600 * S * 8 / 1000 + 300 * MS);
+}
+
+TEST(any_rate_has_windows)
+{
+	struct run r = begin(20000000, 8000, 1);
+
+	run(&r, 3600);
+	assert_in_range(r.opens, 3, 20);
+	assert_true(r.spent <= 3600 * S * 8 / 1000 + 3 * S);
 }
 
 TEST(without_a_limit_all_is_seen)
