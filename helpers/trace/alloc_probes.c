@@ -438,25 +438,34 @@ struct gr_alloc_costs gr_alloc_probes_costs(const struct gr_alloc_probes *p)
 	return p->costs;
 }
 
+uint64_t gr_alloc_costs_sum(const struct gr_alloc_costs *costs,
+			    const struct gr_native_counts *n)
+{
+	// A call that is lost has been trapped twice, as one that is recorded.
+	return n->events.ns + (n->events.events + n->lost) * costs->call_ns +
+	       n->frees * costs->free_ns + n->skipped * costs->hit_ns;
+}
+
 struct gr_alloc_sums gr_alloc_probes_sums(const struct gr_alloc_probes *p)
 {
-	const struct gr_native_counts now = read_counts(p);
 	const struct gr_native_counts *old = &p->calibrated;
-	const struct gr_alloc_costs *costs = &p->costs;
-	uint64_t frees = now.frees - old->frees;
-	uint64_t skipped = now.skipped - old->skipped;
-	struct gr_alloc_sums sums = {
-		.calls = now.calls - old->calls,
-		.events = now.events.events - old->events.events,
-		.lost = now.lost - old->lost + now.events.ring_full -
-			old->events.ring_full,
-		.no_stack = now.events.no_stack - old->events.no_stack,
-	};
+	struct gr_native_counts now = read_counts(p);
 
-	sums.ns = now.events.ns - old->events.ns +
-		  sums.events * costs->call_ns + frees * costs->free_ns +
-		  skipped * costs->hit_ns;
-	return sums;
+	now.calls -= old->calls;
+	now.frees -= old->frees;
+	now.skipped -= old->skipped;
+	now.lost -= old->lost;
+	now.events.events -= old->events.events;
+	now.events.ns -= old->events.ns;
+	now.events.ring_full -= old->events.ring_full;
+	now.events.no_stack -= old->events.no_stack;
+	return (struct gr_alloc_sums){
+		.calls = now.calls,
+		.events = now.events.events,
+		.lost = now.lost + now.events.ring_full,
+		.no_stack = now.events.no_stack,
+		.ns = gr_alloc_costs_sum(&p->costs, &now),
+	};
 }
 
 // ------------------------------------------------------------------ the whole

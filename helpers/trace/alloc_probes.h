@@ -35,6 +35,10 @@ struct gr_alloc_sums {
 	uint64_t ns; /**< processor time of the process, by the costs */
 };
 
+/** The processor time of the process for what was counted, in ns. */
+uint64_t gr_alloc_costs_sum(const struct gr_alloc_costs *costs,
+			    const struct gr_native_counts *counts);
+
 /**
  * Find the places, load the programs, and measure with a child what they cost.
  *

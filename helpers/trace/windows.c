@@ -39,7 +39,7 @@ uint64_t gr_windows_length(const struct gr_windows *w, double account_ns)
 	return length < period ? (uint64_t)length : w->period_ns;
 }
 
-/* What may be saved up. However short a period is, this pays for a window, as a
+/* The most that may be saved up. However short a period is, this pays for a window, as a
  * busy process would never have one otherwise. */
 static double most_banked(const struct gr_windows *w)
 {

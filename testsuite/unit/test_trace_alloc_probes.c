@@ -166,4 +166,18 @@ TEST(operator_new_has_no_return_probe_without_sessions)
 	assert_int_equal(seen.allocs, 0);
 }
 
+TEST(calls_that_are_lost_have_their_price)
+{
+	const struct gr_alloc_costs costs = { .call_ns = 1000,
+					      .hit_ns = 10,
+					      .free_ns = 100 };
+	struct gr_native_counts n = { .frees = 3, .skipped = 4 };
+
+	n.events.events = 2;
+	n.events.ns = 5;
+	assert_int_equal(gr_alloc_costs_sum(&costs, &n), 2345);
+	n.lost = 7;
+	assert_int_equal(gr_alloc_costs_sum(&costs, &n), 9345);
+}
+
 GR_SUITE("probes at functions of allocators")
