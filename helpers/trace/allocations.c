@@ -150,7 +150,7 @@ struct gr_error *gr_allocations_start(struct gr_allocations *a)
 
 static void begin_window(struct gr_allocations *a)
 {
-	gr_drain_forget_maps(a->drain);
+	gr_drain_prepare(a->drain);
 	a->at_begin = gr_allocations_sums(a);
 	a->began_ns = now_ns();
 	gr_alloc_probes_set(a->probes, GR_NATIVE_OPEN, ++a->window);
@@ -216,7 +216,7 @@ static void settle(struct gr_allocations *a)
 	gr_blocks_settle(a->blocks, now - SETTLED_NS, SETTLED_MOST);
 	if (now - a->forgot_ns > SECOND_NS) {
 		a->forgot_ns = now;
-		gr_drain_forget_maps(a->drain);
+		gr_drain_prepare(a->drain);
 	}
 }
 

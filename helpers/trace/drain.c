@@ -210,6 +210,11 @@ void gr_drain_forget_maps(struct gr_drain *d)
 	gr_unwinder_forget_maps(d->unwinder);
 }
 
+void gr_drain_prepare(struct gr_drain *d)
+{
+	gr_unwinder_prepare(d->unwinder);
+}
+
 struct gr_drain_news gr_drain_news(struct gr_drain *d)
 {
 	struct gr_drain_news news = d->news;

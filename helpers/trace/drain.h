@@ -39,6 +39,10 @@ gr_drain_add_module(struct gr_drain *drain,
 /** Mappings may have changed without an event. */
 void gr_drain_forget_maps(struct gr_drain *drain);
 
+/** Mappings may have changed. Read what stacks need that are walked later, when
+ * the process may have ended. */
+void gr_drain_prepare(struct gr_drain *drain);
+
 /** Counts since the last call. */
 struct gr_drain_news {
 	uint64_t table_full; /**< stacks that had no room */

@@ -141,6 +141,17 @@ bool gr_elf_file_address(const struct gr_elf_file *file, uint64_t off,
 	return false;
 }
 
+bool gr_elf_file_read(const struct gr_elf_file *file, uint64_t off, void *data,
+		      size_t bytes)
+{
+	const struct gr_bytes all = file->mapped.bytes;
+
+	if (off > all.size || bytes > all.size - off)
+		return false;
+	memcpy(data, all.data + off, bytes);
+	return true;
+}
+
 // ------------------------------------------------------- call frame information
 
 /* Is there a .debug_frame, and no section that libdw would have to unpack? What

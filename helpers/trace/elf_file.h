@@ -30,6 +30,11 @@ void gr_elf_file_destroy(struct gr_elf_file *file);
 bool gr_elf_file_address(const struct gr_elf_file *file, uint64_t off,
 			 uint64_t *ret);
 
+/** Copy bytes of the file; false if it has none there. The file may shrink at any
+ * time: use a gr_sigbus_guard. */
+bool gr_elf_file_read(const struct gr_elf_file *file, uint64_t off, void *data,
+		      size_t bytes);
+
 /**
  * Make the rule for an address. @p rule is initialised but for its pc.
  *

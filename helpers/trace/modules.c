@@ -364,6 +364,12 @@ struct gr_elf_file *gr_code_maps_open(struct gr_code_maps *modules,
 	return file->elf;
 }
 
+void gr_code_maps_open_all(struct gr_code_maps *modules)
+{
+	for (size_t i = 0; i < modules->files.size; i++)
+		gr_code_maps_open(modules, modules->files.data[i]);
+}
+
 bool gr_code_maps_read(const struct gr_code_maps *modules, uint64_t addr,
 		       void *data, size_t bytes)
 {

@@ -66,6 +66,10 @@ bool gr_code_maps_find(struct gr_code_maps *modules, uint64_t pc,
 struct gr_elf_file *gr_code_maps_open(struct gr_code_maps *modules,
 				      struct gr_code_file *file);
 
+/** Open all files that are mapped now, as gr_code_maps_open() does: when the
+ * process has ended, they cannot be found any more. */
+void gr_code_maps_open_all(struct gr_code_maps *modules);
+
 /** Read memory of the process; false if not all of it is there. */
 bool gr_code_maps_read(const struct gr_code_maps *modules, uint64_t addr,
 		       void *data, size_t bytes);

@@ -101,6 +101,17 @@ void gr_unwinder_forget_maps(struct gr_unwinder *u)
 	gr_code_maps_forget_maps(u->modules);
 }
 
+void gr_unwinder_prepare(struct gr_unwinder *u)
+{
+	struct gr_sigbus_guard guard;
+
+	gr_code_maps_forget_maps(u->modules);
+	gr_code_maps_refresh(u->modules);
+	gr_sigbus_guard_begin(&guard);
+	gr_code_maps_open_all(u->modules);
+	gr_error_destroy(gr_sigbus_guard_end(&guard, NULL));
+}
+
 uint64_t gr_unwinder_generation(const struct gr_unwinder *u)
 {
 	return gr_code_maps_generation(u->modules);
@@ -208,15 +219,36 @@ static void make_c_rule(struct gr_unwinder *u,
 	gr_error_destroy(err);
 }
 
+/* Read the code before a pc. The file has it also when the process has ended. */
+static bool read_code_before(struct gr_unwinder *u, uint64_t pc,
+			     const struct gr_code_place *place, uint8_t *code,
+			     size_t bytes)
+{
+	struct gr_sigbus_guard guard;
+	bool is_read = false;
+
+	gr_sigbus_guard_begin(&guard);
+	struct gr_elf_file *elf =
+		place->file ? gr_code_maps_open(u->modules, place->file) : NULL;
+	if (elf && place->off >= bytes)
+		is_read =
+			gr_elf_file_read(elf, place->off - bytes, code, bytes);
+	struct gr_error *err = gr_sigbus_guard_end(&guard, NULL);
+	if (!err && is_read)
+		return true;
+	gr_error_destroy(err);
+	return gr_code_maps_read(u->modules, pc - bytes, code, bytes);
+}
+
 /* The bytes that the code before a pc takes of the stack: the constant of its
  * last sub $N,%rsp. Tables of Go do not count those of runtime.asmcgocall. */
-static uint32_t find_taken_bytes(struct gr_unwinder *u, uint64_t pc)
+static uint32_t find_taken_bytes(struct gr_unwinder *u, uint64_t pc,
+				 const struct gr_code_place *place)
 {
 	static const uint8_t sub_rsp[] = { 0x48, 0x83, 0xec };
 	uint8_t code[64];
 
-	if (!gr_code_maps_read(u->modules, pc - sizeof(code), code,
-			       sizeof(code)))
+	if (!read_code_before(u, pc, place, code, sizeof(code)))
 		return 0;
 	for (size_t i = sizeof(code) - sizeof(sub_rsp); i-- > 0;)
 		if (!memcmp(code + i, sub_rsp, sizeof(sub_rsp)))
@@ -241,7 +273,7 @@ static const struct gr_rule *make_rule(struct gr_unwinder *u, uint64_t pc)
 	else if (!gr_go_rule(go, pc, &rule))
 		rule.role = GR_ROLE_UNKNOWN;
 	else if (rule.role == GR_ROLE_CALL_C)
-		rule.taken_bytes = find_taken_bytes(u, pc);
+		rule.taken_bytes = find_taken_bytes(u, pc, &place);
 	return gr_rules_add(&u->rules, &rule);
 }
 

@@ -51,6 +51,12 @@ gr_unwinder_add_go_module(struct gr_unwinder *u,
  */
 void gr_unwinder_forget_maps(struct gr_unwinder *u);
 
+/**
+ * Read the mappings as after gr_unwinder_forget_maps(), and open their files, so
+ * that samples can be walked when the process has ended.
+ */
+void gr_unwinder_prepare(struct gr_unwinder *u);
+
 /** Changes when an address may have got another meaning. */
 uint64_t gr_unwinder_generation(const struct gr_unwinder *u);
 
