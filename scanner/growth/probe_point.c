@@ -53,6 +53,12 @@ static bool is_emulated(const cs_insn *insn)
 	       is_conditional_jump(insn);
 }
 
+/* Is it a breakpoint? What follows is a part of the instruction below it. */
+static bool is_breakpoint(const cs_insn *insn)
+{
+	return insn->id == X86_INS_INT3;
+}
+
 /* Is it `cmp 0x10(reg), reg`: the end of the stack against g.stackguard0? */
 static bool is_stack_check(const cs_insn *insn)
 {
@@ -81,7 +87,7 @@ static struct gr_error *find_check(struct search *s, bool *found)
 	     !err && i < MAX_CHECK_INSTRUCTIONS && gr_disassembler_next(&d);
 	     i++) {
 		*found = true;
-		if (!s->needs->is_go)
+		if (!s->needs->is_go || is_breakpoint(d.insn))
 			return NULL;
 		if (is_checked && is_conditional_jump(d.insn)) {
 			s->check = d.insn->address;
@@ -130,6 +136,7 @@ static struct gr_error *find_best(struct search *s)
 			return NULL;
 		}
 		if (writes_kept(s, &d) || calls_the_kernel(d.insn) ||
+		    is_breakpoint(d.insn) ||
 		    cs_insn_group(d.handle, d.insn, CS_GRP_JUMP) ||
 		    cs_insn_group(d.handle, d.insn, CS_GRP_CALL) ||
 		    cs_insn_group(d.handle, d.insn, CS_GRP_RET))

@@ -12,6 +12,17 @@
 
 #include "base/cleanup.h"
 
+/* Map a file. A private mapping would have the breakpoints of uprobes that are in
+ * all processes. Not all file systems have shared ones. */
+static void *map_bytes(int fd, size_t bytes)
+{
+	void *data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+	return data == MAP_FAILED ?
+		       mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0) :
+		       data;
+}
+
 /* Map the open file @p fd; the caller closes it. */
 static struct gr_error *map_file(int fd, const char *path,
 				 struct gr_mapped_file *ret)
@@ -28,8 +39,7 @@ static struct gr_error *map_file(int fd, const char *path,
 	file.device = st.st_dev;
 	file.inode = st.st_ino;
 	if (st.st_size) {
-		void *data =
-			mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		void *data = map_bytes(fd, st.st_size);
 		if (data == MAP_FAILED)
 			return gr_error_format(GR_ERROR_IO, "cannot map %s: %s",
 					       path, strerror(errno));

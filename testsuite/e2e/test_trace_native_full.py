@@ -49,21 +49,31 @@ def libc_of(pid):
 
 
 class Beside:
-    """memleak's logic beside a program, whose probes are all there."""
+    """memleak's logic beside a program, whose probes are all there. The program
+    has no others yet: two tools may have one at the same instruction."""
 
     def __init__(self, program):
         if memleak.reason():
             pytest.skip(memleak.reason())
         library = libc_of(program.pid)
         wanted = len(memleak.functions(library)) + 1  # and free
-        before = len(probes(program.pid))
+        assert not probes(program.pid)
         self.script = memleak.Memleak(program.pid, library)
-        assert comes(
-            lambda: len(probes(program.pid)) - before == wanted
+        is_there = comes(
+            lambda: len(probes(program.pid)) == wanted
             or self.script.popen.poll() is not None
         )
+        if not is_there:
+            self.script.__exit__()
+        assert is_there
         if self.script.popen.poll() is not None:
             pytest.skip(f"bpftrace: {self.script.popen.communicate()[1]}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.script.__exit__()
 
     def end(self):
         return {row.address: row for row in self.script.end()}
@@ -83,9 +93,9 @@ def test_memleak(tmp_path):
     """The script knows all that is outstanding, with the stacks that frame
     pointers lead to."""
     with Allocs(settings=own_libc(tmp_path)) as program:
-        beside = Beside(program)
-        churn(program)
-        found = beside.end()
+        with Beside(program) as beside:
+            churn(program)
+            found = beside.end()
         truth = program.truth()
         assert not probes(program.pid)
     for block in truth:
@@ -164,10 +174,11 @@ def test_stacks_of_memleak(tmp_path):
     """Where there are frame pointers, the same calls in the same order; where
     not, ours are complete."""
     settings = own_libc(tmp_path)
-    with ExitStack() as stack, Allocs(settings=settings) as program:
+    with ExitStack() as stack:
+        program = stack.enter_context(Allocs(settings=settings))
+        beside = stack.enter_context(Beside(program))
         trace = stack.enter_context(NativeTrace(program, *FULL, "--blocks"))
         trace.interval()
-        beside = Beside(program)
         program.make_all()
         found = beside.end()
         trace.interval()
@@ -180,10 +191,13 @@ def test_stacks_of_memleak(tmp_path):
         calls = [plain_name(n) for n in theirs.stack
                  if not n.startswith(OF_ALLOCATOR)]  # fmt: skip
         assert theirs.bytes == block.bytes
-        assert is_part(calls, mine), (calls, mine)
-        assert mine.count(f"{block.library}_deep") == DEPTH
+        at = mine.index(block.function)
+        chain = [f"{block.library}_deep"] * DEPTH + [f"{block.library}_make"]
+        assert mine[at + 1 : at + 2 + DEPTH] == chain
         assert mine[-1] == "runtime.goexit"
+        # Without frame pointers, theirs may have words that are no calls.
         if block.library == "framed" and block.site not in NEW:
+            assert is_part(calls, mine), (calls, mine)
             assert of_library(calls) == of_library(mine)
 
 

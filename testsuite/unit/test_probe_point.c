@@ -23,6 +23,7 @@ enum { BASE = 0x401000, WORD = 0x500000 };
 #define CALL_COMPUTED 0xff, 0xd2 /* call *%rdx */
 #define SLOW_NOP 0x66, 0x90	 /* xchg %ax, %ax */
 #define RET 0xc3
+#define INT3 0xcc
 #define BACK(n) 0xeb, 256 - (n) /* jmp, from its own end */
 
 /** A function, and where its probe is to be. */
@@ -60,6 +61,11 @@ static const struct row probes[] = {
 	  CODE(CHECK, TO_GROW, PUSH, RET, CALL, BACK(15)), GR_PROBE_PAST_CHECK,
 	  6 },
 	{ "no_check", CODE(SUB, PUSH, RET), GR_PROBE_PAST_CHECK, 4 },
+	{ "breakpoint_at_the_entry",
+	  CODE(INT3, 0x3b, 0x66, 0x10, TO_GROW, PUSH), GR_PROBE_AT_ENTRY, 0 },
+	{ "breakpoint_behind_the_check",
+	  CODE(CHECK, TO_GROW, INT3, 0x83, 0xec, 0x70, PUSH, RET),
+	  GR_PROBE_AT_CHECK, 4 },
 	{ "nothing", CODE(SUB, RET), GR_PROBE_AT_ENTRY, 0 },
 };
 
@@ -143,6 +149,10 @@ static const struct row c_probes[] = {
 	{ "loop_behind", CODE(TEST_RDI, JE, LOSE_RAX, BACK(4), RET),
 	  GR_PROBE_EMULATED, 3 },
 	{ "returns", CODE(LOSE_RAX, RET, PUSH), GR_PROBE_AT_ENTRY, 0 },
+	{ "breakpoint_at_the_entry", CODE(INT3, 0x54, PUSH, RET), // push %r12
+	  GR_PROBE_AT_ENTRY, 0 },
+	{ "breakpoint", CODE(ENDBR, INT3, 0x54, PUSH, RET), GR_PROBE_AT_ENTRY,
+	  0 },
 };
 
 TEST_ROWS(c_probe, c_probes, row)
