@@ -12,7 +12,6 @@ from code_bytes import probes
 from test_trace_native_moments import allocators_of
 from tracers import Answer, Tracer, facts_of
 from traces import FLAGS, skip_unless_traced
-from waiting import comes
 
 
 class Record(NamedTuple):
@@ -74,7 +73,7 @@ def full_tracer(program, *lines):
         program.pid, "full", *lines, *facts, *allocators_of(program.pid),
         mode="native",
     )  # fmt: skip
-    assert comes(lambda: probes(program.pid)), tracer.first.lines
+    assert probes(program.pid), tracer.first.lines
     return tracer
 
 

@@ -2,6 +2,7 @@
 """The options of goref trace PID native, one after the other."""
 
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -161,8 +162,13 @@ def test_allocator(name):
         asked = name or path
         document = traced(program, *FULL, "--allocator", asked)
         truth = by_function(program.truth())
-    # All of the program's own calls go to jemalloc.
-    assert sums(document) == ({} if name else truth)
+    if name:
+        # The program's own calls go to jemalloc. Where that has no reallocarray,
+        # the one of libc is called, which calls jemalloc.
+        has_array = b"\0reallocarray\0" in Path(path).read_bytes()
+        wanted = () if has_array else [f"{prefix}_array" for prefix in FLAGS]
+        truth = {function: truth[function] for function in wanted}
+    assert sums(document) == truth
     objects = [row["object"] for row in document["allocators"]]
     assert len(objects) == 1 and asked.rpartition("/")[2] in objects[0]
 
