@@ -247,11 +247,11 @@ def test_each_call(program):
         made = {b.address for b in program.truth()}
         program.say("drop", "framed", "zeroed")
         trace.end(signal.SIGINT)
-    calls = [one for one in trace.intervals if "call" in one]
-    allocated = [c for c in calls if c["call"] != "free"
+    calls = [one for one in trace.intervals if "kind" in one]
+    allocated = [c for c in calls if c["kind"] != "free"
                  and int(c["address"], 16) in made]  # fmt: skip
     assert sorted(c["bytes"] for c in allocated) == [123] * 4 + [234] * 3
-    freed = [c for c in calls if c["call"] == "free"]
+    freed = [c for c in calls if c["kind"] == "free"]
     assert len({c["address"] for c in freed} & {*map(hex, made)}) == 3
 
 
