@@ -287,6 +287,9 @@ void gr_alloc_probes_set(struct gr_alloc_probes *p, enum gr_native_state state,
 {
 	volatile struct gr_native_config *c = &p->skel->bss->native;
 
+	// A call may last from one window to the next, if the probes stay.
+	if (c->state != GR_NATIVE_OPEN)
+		c->first = window;
 	c->window = window;
 	c->state = state;
 }

@@ -148,11 +148,10 @@ struct gr_error *gr_allocations_start(struct gr_allocations *a)
 	return err;
 }
 
-static void begin_window(struct gr_allocations *a)
+static void begin_window(struct gr_allocations *a, uint64_t began_ns)
 {
-	gr_drain_prepare(a->drain);
 	a->at_begin = gr_allocations_sums(a);
-	a->began_ns = now_ns();
+	a->began_ns = began_ns;
 	gr_alloc_probes_set(a->probes, GR_NATIVE_OPEN, ++a->window);
 }
 
@@ -194,18 +193,26 @@ static void open_window(struct gr_allocations *a)
 		a->windows.opens_ns = 0;
 		return;
 	}
-	begin_window(a);
+	gr_drain_prepare(a->drain);
+	begin_window(a, now_ns());
 }
 
-static void close_window(struct gr_allocations *a)
+static void close_window(struct gr_allocations *a, uint64_t ended)
 {
-	uint64_t ended = now_ns();
-
 	gr_alloc_probes_set(a->probes, GR_NATIVE_CLOSED, a->window);
 	gr_alloc_probes_detach(a->probes);
 	a->change_ns += now_ns() - ended;
 	end_window(a, ended);
 	a->began_ns = 0;
+}
+
+/* The probes stay: nothing is missed between two windows. */
+static void change_window(struct gr_allocations *a)
+{
+	uint64_t now = now_ns();
+
+	end_window(a, now);
+	begin_window(a, now);
 }
 
 /* Unwind the stacks of what has survived. Libraries may come and go. */
@@ -232,11 +239,10 @@ void gr_allocations_step(struct gr_allocations *a)
 		open_window(a);
 		break;
 	case GR_WINDOWS_CLOSE:
-		close_window(a);
+		close_window(a, now_ns());
 		break;
 	case GR_WINDOWS_NEXT:
-		end_window(a, now_ns());
-		begin_window(a);
+		change_window(a);
 		break;
 	case GR_WINDOWS_WAIT:
 		break;
@@ -265,8 +271,10 @@ void gr_allocations_end(struct gr_allocations *a)
 	if (a->has_ended)
 		return;
 	a->has_ended = true;
+	uint64_t now = now_ns();
 	if (a->began_ns)
-		close_window(a);
+		close_window(a, now);
+	gr_reply_line(a->reply, "ended %" PRIu64, now);
 	gr_alloc_probes_set(a->probes, GR_NATIVE_CLOSED, a->window);
 	gr_alloc_probes_end(a->probes);
 	gr_allocations_read(a);

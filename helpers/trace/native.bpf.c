@@ -87,7 +87,7 @@ INLINE struct call *call_of(__u32 tid)
 INLINE bool is_inner(const struct call *c, const struct pt_regs *regs,
 		     __u32 function, __u32 tid)
 {
-	return c->tid == tid && c->window == native.window && c->rsp &&
+	return c->tid == tid && c->window >= native.first && c->rsp &&
 	       (regs->sp < c->rsp ||
 		(regs->sp == c->rsp && function != c->function)) &&
 	       bpf_ktime_get_ns() - c->began_ns < CALL_NS_MAX;
@@ -269,7 +269,7 @@ INLINE int on_leave(const struct pt_regs *regs)
 	    regs->sp != c->rsp + sizeof(__u64))
 		return 0;
 	c->rsp = 0;
-	if (c->window != native.window || !begin_moment(&m, n))
+	if (c->window < native.first || !begin_moment(&m, n))
 		return 0;
 	struct gr_event *e = own_scratch();
 	m.address = address_of(&m, c);

@@ -51,11 +51,12 @@ enum gr_native_state {
 
 /** Written by the reader, beside struct gr_event_config. */
 struct gr_native_config {
-	__u32 state;	/**< enum gr_native_state */
-	__u32 window;	/**< its number, from 1 */
-	__u32 sample;	/**< one call of so many is recorded; 0, 1: each */
-	__u32 is_alone; /**< the probes are in no other process */
-	__u32 is_sampling, unused;  /**< samples of libraries are recorded */
+	__u32 state;	   /**< enum gr_native_state */
+	__u32 window;	   /**< its number, from 1 */
+	__u32 first;	   /**< the window in which the probes came */
+	__u32 sample;	   /**< one call of so many is recorded; 0, 1: each */
+	__u32 is_alone;	   /**< the probes are in no other process */
+	__u32 is_sampling; /**< samples of libraries are recorded */
 	__u64 min_bytes, max_bytes; /**< sizes in [min_bytes, max_bytes] */
 };
 

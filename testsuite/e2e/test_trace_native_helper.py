@@ -66,15 +66,19 @@ def program(request):
         yield one
 
 
-def full_tracer(program, *lines):
+def tracer_of(program, *lines):
     """A helper that sees each call."""
     facts, _ = facts_of(program.pid)
     tracer = NativeTracer(
-        program.pid, "full", *lines, *facts, *allocators_of(program.pid),
+        program.pid, *lines, *facts, *allocators_of(program.pid),
         mode="native",
     )  # fmt: skip
     assert probes(program.pid), tracer.first.lines
     return tracer
+
+
+def full_tracer(program, *lines):
+    return tracer_of(program, "full", *lines)
 
 
 def check(tracer, truth, found):
@@ -133,10 +137,38 @@ def test_a_window_has_the_calls(program):
     for _ in range(3):
         program.make("leak_a", 100, 500)
     tracer.say("tick 1", "end")
-    words = [x.split() for x in tracer.until("end").lines]
+    (row,) = windows_of(tracer.until("end"))
     tracer.close()
-    (row,) = [w for w in words if w[0] == "window"]
-    number, begin, end, calls, lost = map(int, row[1:])
+    number, begin, end, calls, lost = row
     assert number == 1 and begin < end and calls >= 300 and lost == 0
     times = [b.time_ns for b in program.truth()]
     assert begin < min(times) and max(times) < end
+
+
+def test_windows_that_stay(program):
+    """Each begins where the one before has ended, and the last one ends with
+    the trace: no call is missed."""
+    tracer = tracer_of(program, "budget 0", "period 100")
+    windows, made = [], 0
+    while len(windows) < 4:
+        program.make("leak_a", 10, 500)
+        made += 10
+        windows += windows_of(tracer.tick())
+    tracer.say("end")
+    answer = tracer.until("end")
+    tracer.close()
+    windows += windows_of(answer)
+    (ended,) = [x.split()[1] for x in answer.lines if x.startswith("ended ")]
+    assert [w[0] for w in windows] == [*range(1, len(windows) + 1)]
+    begins = [begin for _, begin, *_ in windows]
+    ends = [end for _, _, end, *_ in windows]
+    assert [*begins[1:], int(ended)] == ends
+    found = {record.address for record in answer.blocks}
+    truth = program.truth()
+    assert len(truth) == made and {b.address for b in truth} <= found
+
+
+def windows_of(answer):
+    """Rows of number, begin, end, calls and lost."""
+    words = [line.split() for line in answer.lines]
+    return [[*map(int, w[1:])] for w in words if w[0] == "window"]

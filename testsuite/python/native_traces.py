@@ -97,9 +97,9 @@ def gathered(*records, windows=("1 0 60000000000 100 0",), lines=()):
     take(found, [*PLACES, *(f"window {text}" for text in windows), *lines])
     labels = {struct.unpack_from("<Q", r, 40)[0] for r in records} - {0}
     data = b"".join(struct.pack("<QQ", at, 6) for at in labels)
+    take(found, [f"ended {60 * S}"])
     found.take(Message("labels", str(len(labels)), data))
     found.take(Message("blocks", str(len(records)), b"".join(records)))
-    found.blocks.end_ns = 60 * S
     return found
 
 

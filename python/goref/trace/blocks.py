@@ -5,7 +5,6 @@ that are outstanding at the end."""
 from __future__ import annotations
 
 import struct
-import time
 from array import array
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -72,7 +71,7 @@ class Blocks:
     """Windows in their order, and what is outstanding. Records are kept as
     they came: a million of them as tuples would take half a gigabyte.
 
-    end_ns: when the last records came."""
+    end_ns: when the helper took its probes away; 0: it has not yet."""
 
     def __init__(self) -> None:
         self.windows: list[Window] = []
@@ -96,7 +95,6 @@ class Blocks:
 
     def add(self, data: bytes) -> int:
         """Take records. Returns how many have no room."""
-        self.end_ns = time.monotonic_ns()
         room = _MOST_BLOCKS * RECORD.size - len(self._data)
         self._data += data[:room]
         return max(len(data) - room, 0) // RECORD.size

@@ -148,6 +148,8 @@ class Gathered:
             self.gone = rest
         elif name == "window":
             self._lose("table_full", self.blocks.add_window(rest))
+        elif name == "ended":
+            self.blocks.end_ns = int(rest)
         elif name in ("labels", "blocks", "each"):
             self._take_native(name, message.records)
         else:

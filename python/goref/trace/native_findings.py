@@ -154,7 +154,7 @@ def time_of(outcome: Outcome) -> Time:
     """The time of the trace, and its windows."""
     plan = outcome.plan
     return Time(
-        outcome.span_ns,
+        (outcome.span_ns[0], _end_ns(outcome)),
         allocators.period_ms(plan.every_s) * 1_000_000,
         outcome.gathered.blocks.windows,
         plan.native.sample,
