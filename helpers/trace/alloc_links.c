@@ -2,11 +2,62 @@
 #include "helpers/trace/alloc_links.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
 
 #include "helpers/trace/rights.h"
+
+static const uint64_t LATE_NS = 500000000; // after a deadline
+static const uint64_t SECOND_NS = 1000000000;
+
+// --------------------------------------------------------------- the deadline
+
+/** The links that the signal takes away. A handler has no other way to know. */
+static struct gr_alloc_links *guarded;
+
+/* The signal is blocked while the links change. */
+static void close_links(int number)
+{
+	(void)number;
+	while (guarded && guarded->nfds)
+		close(guarded->fds[--guarded->nfds]);
+}
+
+static void block_alarm(bool is_blocked)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(is_blocked ? SIG_BLOCK : SIG_UNBLOCK, &set, NULL);
+}
+
+void gr_alloc_links_set_deadline(struct gr_alloc_links *l, uint64_t ns)
+{
+	const struct sigaction action = { .sa_handler = close_links,
+					  .sa_flags = SA_RESTART };
+	static bool has_timer;
+	static timer_t timer;
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL,
+				  .sigev_signo = SIGALRM };
+	uint64_t at = ns ? ns + LATE_NS : 0;
+	struct itimerspec when = {
+		.it_value = { .tv_sec = (time_t)(at / SECOND_NS),
+			      .tv_nsec = (long)(at % SECOND_NS) }
+	};
+
+	block_alarm(true);
+	guarded = l;
+	has_timer = has_timer || !timer_create(CLOCK_MONOTONIC, &event, &timer);
+	if (has_timer && !sigaction(SIGALRM, &action, NULL) &&
+	    !timer_settime(timer, TIMER_ABSTIME, &when, NULL) && at)
+		block_alarm(false);
+}
+
+// ------------------------------------------------------------------ the links
 
 /** Attach a program to places of one file, in one step. */
 static struct gr_error *add_multi(struct gr_alloc_links *l,
@@ -52,6 +103,7 @@ struct gr_error *gr_alloc_links_add(struct gr_alloc_links *l,
 {
 	struct gr_error *err = NULL;
 
+	block_alarm(true);
 	if (!places->count)
 		return NULL;
 	if (way != GR_ALLOC_PERF)
@@ -63,6 +115,7 @@ struct gr_error *gr_alloc_links_add(struct gr_alloc_links *l,
 
 void gr_alloc_links_end(struct gr_alloc_links *l)
 {
+	block_alarm(true);
 	while (l->nfds)
 		close(l->fds[--l->nfds]);
 	while (l->nevents)

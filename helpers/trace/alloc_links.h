@@ -40,6 +40,12 @@ gr_alloc_links_add(struct gr_alloc_links *links, enum gr_alloc_way way,
 		   pid_t pid,
 		   const struct gr_sampler_places *places) GR_MUST_CHECK;
 
+/**
+ * Take the links away at a time (CLOCK_MONOTONIC), a moment later, even if this
+ * process waits for something then; 0: not any more. Perf events stay.
+ */
+void gr_alloc_links_set_deadline(struct gr_alloc_links *links, uint64_t ns);
+
 /** Take all of them away. */
 void gr_alloc_links_end(struct gr_alloc_links *links);
 

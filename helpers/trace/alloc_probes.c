@@ -7,6 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/cleanup.h"
+#include "helpers/trace/alloc_limits.h"
 #include "helpers/trace/calibrate.h"
 #include "helpers/trace/native.skel.h"
 #include "helpers/trace/rights.h"
@@ -294,6 +295,14 @@ void gr_alloc_probes_set(struct gr_alloc_probes *p, enum gr_native_state state,
 	c->state = state;
 }
 
+void gr_alloc_probes_set_deadline(struct gr_alloc_probes *p, uint64_t ns)
+{
+	volatile struct gr_native_config *c = &p->skel->bss->native;
+
+	c->closes_ns = ns;
+	gr_alloc_links_set_deadline(&p->links, ns);
+}
+
 // ------------------------------------------------------------------ the costs
 
 /** The child as the process. */
@@ -318,6 +327,7 @@ static struct gr_native_counts read_counts(const struct gr_alloc_probes *p)
 		sum.frees += all[i].frees;
 		sum.skipped += all[i].skipped;
 		sum.lost += all[i].lost;
+		sum.lost_frees += all[i].lost_frees;
 		sum.events.events += all[i].events.events;
 		sum.events.ns += all[i].events.ns;
 		sum.events.ring_full += all[i].events.ring_full;
@@ -458,6 +468,7 @@ struct gr_alloc_sums gr_alloc_probes_sums(const struct gr_alloc_probes *p)
 	now.frees -= old->frees;
 	now.skipped -= old->skipped;
 	now.lost -= old->lost;
+	now.lost_frees -= old->lost_frees;
 	now.events.events -= old->events.events;
 	now.events.ns -= old->events.ns;
 	now.events.ring_full -= old->events.ring_full;
@@ -466,6 +477,8 @@ struct gr_alloc_sums gr_alloc_probes_sums(const struct gr_alloc_probes *p)
 		.calls = now.calls,
 		.events = now.events.events,
 		.lost = now.lost + now.events.ring_full,
+		.ring_full = now.events.ring_full,
+		.lost_frees = now.lost_frees,
 		.no_stack = now.events.no_stack,
 		.ns = gr_alloc_costs_sum(&p->costs, &now),
 	};
@@ -473,21 +486,25 @@ struct gr_alloc_sums gr_alloc_probes_sums(const struct gr_alloc_probes *p)
 
 // ------------------------------------------------------------------ the whole
 
-/* Functions whose return cannot be probed without sessions: an exception cannot
- * pass a return probe. */
+/* Leave out functions that may throw, if a call may fail, or if each call has a
+ * return probe: an exception cannot pass it. */
 static void drop_throwing(struct gr_alloc_probes *p)
 {
+	const char *why = "this kernel has no sessions (Linux 6.13)";
 	size_t n = 0;
 
 	if (p->way == GR_ALLOC_SESSION)
+		why = gr_alloc_limits_why(p->pid);
+	if (!why)
 		return;
 	for (size_t i = 0; i < p->nfunctions; i++)
 		if (p->functions[i].kind != GR_ALLOC_NEW)
 			p->functions[n++] = p->functions[i];
 	if (n < p->nfunctions)
-		add_text(p, "operator new of the allocator is not seen: it may "
-			    "throw, which probes permit only from Linux 6.13 "
-			    "on");
+		add_text(p,
+			 "operator new of the allocator is not seen, as an "
+			 "exception would end the process: %s",
+			 why);
 	p->nfunctions = n;
 }
 
@@ -498,12 +515,12 @@ static void add_texts(struct gr_alloc_probes *p)
 	for (size_t i = 0; i < p->nfunctions; i++)
 		frees += gives_back(p->functions[i].kind);
 	if (p->nfunctions)
-		add_text(p, "%zu functions that allocate memory",
+		add_text(p, "functions that allocate memory: %zu",
 			 p->nfunctions - frees);
 	if (frees)
-		add_text(p, "%zu functions that free memory", frees);
+		add_text(p, "functions that free memory: %zu", frees);
 	if (p->nsamplers)
-		add_text(p, "the samples of %zu libraries (otel_memory)",
+		add_text(p, "libraries that sample (otel_memory): %zu",
 			 p->nsamplers);
 }
 

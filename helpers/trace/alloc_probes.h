@@ -31,7 +31,10 @@ struct gr_alloc_costs {
 /** Sums over all processors, since the start. */
 struct gr_alloc_sums {
 	uint64_t calls; /**< allocations of the sizes that are asked for */
-	uint64_t events, lost, no_stack;
+	uint64_t events, no_stack;
+	uint64_t lost;	    /**< calls that could not be recorded */
+	uint64_t ring_full; /**< the part of these for which there was no room */
+	uint64_t lost_frees;
 	uint64_t ns; /**< processor time of the process, by the costs */
 };
 
@@ -68,6 +71,13 @@ gr_alloc_probes_attach_samplers(struct gr_alloc_probes *p) GR_MUST_CHECK;
 /** Change what the programs do with a call. @p window: its number, from 1. */
 void gr_alloc_probes_set(struct gr_alloc_probes *p, enum gr_native_state state,
 			 uint32_t window);
+
+/**
+ * Set when an open window closes by itself (CLOCK_MONOTONIC); 0: never. If this
+ * process is busy or waits for a reader then, the programs record nothing more,
+ * and a moment later a signal takes the probes away, but for perf events.
+ */
+void gr_alloc_probes_set_deadline(struct gr_alloc_probes *p, uint64_t ns);
 
 /** Take the probes of the functions away; a call that has begun is still
  * recorded when it returns. */

@@ -14,7 +14,9 @@ enum {
 	SETTLED_NS = 1000000000, // after which a block may be here to stay
 	SETTLED_MOST = 512,	 // stacks between two looks at the events
 	ROUND_EVENTS = 4096,
-	MOST_ROUNDS = 1 << 16,
+	MOST_ROUNDS = 256, // of a ring, and of what comes meanwhile
+	STAYING_MS = 1000, // by which a window that follows may be late
+	FULL_MS = 5000,	   // the same, of the end of the trace
 };
 
 static const uint64_t SECOND_NS = 1000000000;
@@ -26,14 +28,16 @@ struct gr_allocations {
 	struct gr_blocks_table *blocks;
 	struct gr_windows windows;
 	uint64_t budget_ppm, period_ns;
+	uint64_t full_ms; // how long the trace lasts; 0: not known
 	bool is_full, has_ended;
 	double calls_per_s;
 	uint64_t change_ns; // in which probes come and go
 	uint64_t forgot_ns; // when mappings were forgotten
 	// The window that is open, and its sums at the beginning.
 	uint32_t window;
-	uint64_t began_ns;
+	uint64_t began_ns, deadline_ns; // 0: none
 	struct gr_alloc_sums at_begin;
+	uint64_t full_at_begin; // of the table
 };
 
 static uint64_t now_ns(void)
@@ -42,6 +46,14 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+}
+
+/** Read events for a while. False if some are left. */
+static bool read_some(struct gr_allocations *a)
+{
+	gr_drain_allow(a->drain, ROUND_EVENTS);
+	gr_alloc_probes_read(a->probes);
+	return gr_drain_left(a->drain) > 0;
 }
 
 // ------------------------------------------------------------------- counting
@@ -110,6 +122,7 @@ struct gr_error *gr_allocations_new(pid_t pid, const struct gr_request *req,
 	a->period_ns = (req->alloc.period_ms ? req->alloc.period_ms : 10000) *
 		       (SECOND_NS / 1000);
 	a->is_full = req->alloc.is_full;
+	a->full_ms = req->alloc.full_ms;
 	a->blocks = gr_blocks_new(drain, reply, req->alloc.is_each);
 	if (!a->blocks)
 		return &gr_enomem;
@@ -148,10 +161,27 @@ struct gr_error *gr_allocations_start(struct gr_allocations *a)
 	return err;
 }
 
+/* The time at which a window closes even if we are late. Where the probes stay,
+ * the next window follows at once. */
+static uint64_t deadline_of(const struct gr_allocations *a)
+{
+	const struct gr_windows *w = &a->windows;
+	const uint64_t ms = SECOND_NS / 1000;
+
+	if (a->is_full)
+		return a->full_ms ? a->began_ns + (a->full_ms + FULL_MS) * ms :
+				    0;
+	return w->closes_ns < w->period_end_ns ? w->closes_ns :
+						 w->closes_ns + STAYING_MS * ms;
+}
+
 static void begin_window(struct gr_allocations *a, uint64_t began_ns)
 {
 	a->at_begin = gr_allocations_sums(a);
+	a->full_at_begin = gr_blocks_full(a->blocks);
 	a->began_ns = began_ns;
+	a->deadline_ns = deadline_of(a);
+	gr_alloc_probes_set_deadline(a->probes, a->deadline_ns);
 	gr_alloc_probes_set(a->probes, GR_NATIVE_OPEN, ++a->window);
 }
 
@@ -159,15 +189,18 @@ static void begin_window(struct gr_allocations *a, uint64_t began_ns)
 static void end_window(struct gr_allocations *a, uint64_t ended_ns)
 {
 	gr_allocations_read(a);
+	if (a->deadline_ns && ended_ns > a->deadline_ns)
+		ended_ns = a->deadline_ns;
 	struct gr_alloc_sums now = gr_allocations_sums(a);
+	uint64_t lost = now.lost - a->at_begin.lost +
+			gr_blocks_full(a->blocks) - a->full_at_begin;
 	uint64_t calls = now.calls - a->at_begin.calls;
 	uint64_t took_ns = ended_ns - a->began_ns;
 
 	gr_reply_line(a->reply,
 		      "window %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64
 		      " %" PRIu64,
-		      a->window, a->began_ns, ended_ns, calls,
-		      now.lost - a->at_begin.lost);
+		      a->window, a->began_ns, ended_ns, calls, lost);
 	if (took_ns)
 		a->calls_per_s =
 			(double)calls / (double)took_ns * (double)SECOND_NS;
@@ -200,6 +233,7 @@ static void open_window(struct gr_allocations *a)
 static void close_window(struct gr_allocations *a, uint64_t ended)
 {
 	gr_alloc_probes_set(a->probes, GR_NATIVE_CLOSED, a->window);
+	gr_alloc_probes_set_deadline(a->probes, 0);
 	gr_alloc_probes_detach(a->probes);
 	a->change_ns += now_ns() - ended;
 	end_window(a, ended);
@@ -227,12 +261,15 @@ static void settle(struct gr_allocations *a)
 	}
 }
 
-void gr_allocations_step(struct gr_allocations *a)
+bool gr_allocations_step(struct gr_allocations *a)
 {
-	gr_allocations_read(a);
-	settle(a);
+	// More events may come than we can take: the clock goes first.
+	bool is_empty = read_some(a);
+
+	if (is_empty)
+		settle(a);
 	if (a->has_ended || !gr_alloc_probes_has_functions(a->probes))
-		return;
+		return is_empty;
 	switch (gr_windows_step(&a->windows, now_ns(),
 				gr_allocations_sums(a).ns)) {
 	case GR_WINDOWS_OPEN:
@@ -247,6 +284,7 @@ void gr_allocations_step(struct gr_allocations *a)
 	case GR_WINDOWS_WAIT:
 		break;
 	}
+	return is_empty;
 }
 
 bool gr_allocations_is_busy(const struct gr_allocations *a)
@@ -258,12 +296,9 @@ bool gr_allocations_is_busy(const struct gr_allocations *a)
 
 void gr_allocations_read(struct gr_allocations *a)
 {
-	for (int i = 0; i < MOST_ROUNDS && !a->reply->is_broken; i++) {
-		gr_drain_allow(a->drain, ROUND_EVENTS);
-		gr_alloc_probes_read(a->probes);
-		if (gr_drain_left(a->drain) > 0)
+	for (int i = 0; i < MOST_ROUNDS && !a->reply->is_broken; i++)
+		if (read_some(a))
 			break;
-	}
 }
 
 void gr_allocations_end(struct gr_allocations *a)

@@ -34,8 +34,9 @@ const char *gr_allocations_text(const struct gr_allocations *a, size_t i);
 void gr_allocations_configure(struct gr_allocations *a,
 			      const struct gr_request *req);
 
-/** Open or close windows, and take events. This has to be called often. */
-void gr_allocations_step(struct gr_allocations *a);
+/** Open or close windows, and take events. This has to be called often. Return
+ * whether there were no more events. */
+bool gr_allocations_step(struct gr_allocations *a);
 
 /** Is a window open, so that events are to be taken soon? */
 bool gr_allocations_is_busy(const struct gr_allocations *a);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/trace/blocks.h"
 
-#include <time.h>
-
 #include "base/hash.h"
 #include "helpers/trace/native_event.h"
 
@@ -34,6 +32,7 @@ struct gr_blocks_table {
 	size_t copied_bytes;
 	struct gr_out_labels told[LABEL_SLOTS];
 	struct gr_blocks_news news;
+	uint64_t table_full;
 };
 
 struct gr_blocks_table *gr_blocks_new(struct gr_drain *drain,
@@ -176,7 +175,7 @@ static void take_alloc(struct gr_blocks_table *t, const struct gr_event *e,
 	tell_labels(t, e);
 	struct block *b = get(t, e->head.address);
 	if (!b)
-		t->news.table_full++;
+		t->news.table_full++, t->table_full++;
 	if (!b && !t->is_each)
 		return;
 	struct gr_out_block out = out_of(e);
@@ -191,14 +190,6 @@ static void take_alloc(struct gr_blocks_table *t, const struct gr_event *e,
 		keep_copy(t, b, e, bytes);
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static void take_free(struct gr_blocks_table *t,
 		      const struct gr_event_head *head)
 {
@@ -208,7 +199,7 @@ static void take_free(struct gr_blocks_table *t,
 		const struct gr_out_block out = {
 			.address = head->address,
 			.bytes = head->bytes,
-			.time_ns = now_ns(),
+			.time_ns = head->ref,
 			.kind = head->bytes ? GR_ALLOC_MUNMAP : GR_ALLOC_FREE,
 			.tid = head->tid,
 		};
@@ -240,6 +231,11 @@ void gr_blocks_tell(struct gr_blocks_table *t)
 	gr_reply_line(t->reply, "blocks %u", HASH_COUNT(t->by_address));
 	HASH_ITER(hh, t->by_address, b, next)
 		gr_reply_block(t->reply, &b->out);
+}
+
+uint64_t gr_blocks_full(const struct gr_blocks_table *t)
+{
+	return t->table_full;
 }
 
 size_t gr_blocks_count(const struct gr_blocks_table *t)

@@ -40,6 +40,8 @@ void gr_blocks_settle(struct gr_blocks_table *t, uint64_t time_ns, size_t most);
 /** Write all blocks, with their stacks. */
 void gr_blocks_tell(struct gr_blocks_table *t);
 
+/** All allocations that had no room. */
+uint64_t gr_blocks_full(const struct gr_blocks_table *t);
 size_t gr_blocks_count(const struct gr_blocks_table *t);
 struct gr_blocks_news gr_blocks_news(struct gr_blocks_table *t);
 

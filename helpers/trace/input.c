@@ -216,8 +216,8 @@ static enum gr_input_kind take_period(struct gr_request *req,
 
 static enum gr_input_kind take_full(struct gr_request *req, struct gr_words *w)
 {
-	(void)w;
 	req->alloc.is_full = true;
+	req->alloc.full_ms = address(w, 1);
 	return GR_INPUT_FACT;
 }
 
@@ -292,7 +292,7 @@ static const struct {
 	{ "alloc_function", 3, take_alloc_function },
 	{ "alloc_sampler", 2, take_alloc_sampler },
 	{ "period", 2, take_period },
-	{ "full", 1, take_full },
+	{ "full", 2, take_full },
 	{ "each", 1, take_each },
 	{ "sample", 2, take_one_of },
 	{ "sizes", 3, take_sizes },

@@ -41,6 +41,7 @@ struct gr_alloc_request {
 	size_t nsamplers;
 	uint64_t period_ms; /**< of the windows */
 	bool is_full;	    /**< There are no windows: all calls are seen. */
+	uint64_t full_ms;   /**< for so long; 0: not known */
 	bool is_each;	    /**< Each call is told at once. */
 	uint32_t sample;    /**< One call of so many; 0, 1: each. */
 	uint64_t min_bytes, max_bytes;

@@ -144,7 +144,9 @@ static void add_native(struct trace *t, struct gr_probe_sums *sums)
 	struct gr_blocks_news news = gr_allocations_news(t->native);
 	sums->events += now.calls;
 	sums->ns += now.ns;
-	sums->missed += now.lost;
+	sums->ring_full += now.ring_full;
+	sums->missed += now.lost - now.ring_full;
+	sums->lost_frees += now.lost_frees;
 	sums->no_stack += now.no_stack;
 	t->found.table_full += news.table_full;
 	t->found.no_stack += news.no_stack;
@@ -164,6 +166,7 @@ static void tell_tick(struct trace *t)
 	tell_lost(t, "over_budget", now.over_budget - old->over_budget);
 	tell_lost(t, "table_full", t->found.table_full);
 	tell_lost(t, "missed", now.missed - old->missed);
+	tell_lost(t, "frees", now.lost_frees - old->lost_frees);
 	tell_lost(t, "no_stack",
 		  now.no_stack - old->no_stack + t->found.no_stack);
 	if (now.off_ns > old->off_ns)
@@ -362,7 +365,7 @@ static struct gr_error *run(struct trace *t)
 		if (t->probes && !is_held(t))
 			is_idle = drain_some(t);
 		if (t->native && !t->is_gone)
-			gr_allocations_step(t->native);
+			is_idle = gr_allocations_step(t->native) && is_idle;
 		if (gr_reply_is_urgent(&t->output))
 			gr_reply_flush(&t->output);
 		if (fds[1].revents) {

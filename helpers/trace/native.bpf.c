@@ -58,6 +58,8 @@ struct {
 struct gr_native_config native = { 0 };
 
 extern bool bpf_session_is_return(void) __ksym __weak;
+extern void bpf_preempt_disable(void) __ksym __weak; /* Linux 6.10 */
+extern void bpf_preempt_enable(void) __ksym __weak;
 
 // ------------------------------------------------------------------ the call
 
@@ -82,15 +84,22 @@ INLINE struct call *call_of(__u32 tid)
 	return bpf_map_lookup_elem(&calls, &index);
 }
 
+/* Is a window open? */
+INLINE bool is_open_at(__u64 now_ns)
+{
+	return native.state == GR_NATIVE_OPEN &&
+	       (!native.closes_ns || now_ns < native.closes_ns);
+}
+
 /* Is the thread in another call, of which this one is a part? A function may
  * jump to another one, which then has the same stack pointer. */
 INLINE bool is_inner(const struct call *c, const struct pt_regs *regs,
-		     __u32 function, __u32 tid)
+		     __u32 function, __u32 tid, __u64 now_ns)
 {
 	return c->tid == tid && c->window >= native.first && c->rsp &&
 	       (regs->sp < c->rsp ||
 		(regs->sp == c->rsp && function != c->function)) &&
-	       bpf_ktime_get_ns() - c->began_ns < CALL_NS_MAX;
+	       now_ns - c->began_ns < CALL_NS_MAX;
 }
 
 /* Multiply as calloc does. It fails if the product has no room in the address
@@ -129,28 +138,32 @@ INLINE bool is_wanted(__u64 bytes, __u32 kind)
 	return bytes >= native.min_bytes && bytes <= native.max_bytes;
 }
 
-INLINE void put_free(struct gr_native_counts *n, __u64 address, __u64 bytes)
+INLINE void put_free(struct gr_native_counts *n, __u64 address, __u64 bytes,
+		     __u64 now_ns)
 {
+	struct bpf_pidns_info id = { 0 };
 	struct gr_event_head head = {
 		.kind = GR_NATIVE_FREE,
-		.tid = (__u32)bpf_get_current_pid_tgid(),
 		.address = address,
 		.bytes = bytes,
+		.ref = now_ns,
 	};
 
 	n->frees++;
+	if (is_target(&id))
+		head.tid = id.pid;
 	if (bpf_ringbuf_output(&ring, &head, sizeof(head), BPF_RB_NO_WAKEUP))
-		n->events.ring_full++;
+		n->lost_frees++;
 }
 
 /* The memory that a call of realloc gives back. If the call fails, which is
  * rare, this memory is not known any more. */
 INLINE void put_old(struct gr_native_counts *n, const struct pt_regs *regs,
-		    __u32 kind)
+		    __u32 kind, __u64 now_ns)
 {
 	if ((kind == GR_ALLOC_REALLOC || kind == GR_ALLOC_REALLOCARRAY) &&
 	    regs->di)
-		put_free(n, regs->di, 0);
+		put_free(n, regs->di, 0, now_ns);
 }
 
 /* function: its kind, and a number. */
@@ -163,15 +176,16 @@ INLINE int on_enter(const struct pt_regs *regs, __u32 function)
 
 	if (!n || !c || !is_ours())
 		return SKIP;
-	if (native.state == GR_NATIVE_CLOSED ||
-	    is_inner(c, regs, function, tid)) {
+	__u64 now_ns = bpf_ktime_get_ns();
+	bool is_open = is_open_at(now_ns);
+	if ((!is_open && native.state != GR_NATIVE_COUNTING) ||
+	    is_inner(c, regs, function, tid, now_ns)) {
 		n->skipped++;
 		return SKIP;
 	}
-	bool is_open = native.state == GR_NATIVE_OPEN;
 	__u64 bytes = bytes_of(regs, kind);
 	if (is_open)
-		put_old(n, regs, kind);
+		put_old(n, regs, kind, now_ns);
 	bool is_counted = is_wanted(bytes, kind);
 	n->calls += is_counted;
 	if (!is_counted || !is_open ||
@@ -182,7 +196,7 @@ INLINE int on_enter(const struct pt_regs *regs, __u32 function)
 	c->rsp = regs->sp;
 	c->bytes = bytes;
 	c->out = regs->di;
-	c->began_ns = bpf_ktime_get_ns();
+	c->began_ns = now_ns;
 	c->tid = tid;
 	c->function = function;
 	c->window = native.window;
@@ -237,16 +251,31 @@ INLINE void put_event(struct moment *m, struct gr_event *e, __u16 kind,
 	m->counts->ns += bpf_ktime_get_ns() - m->began_ns;
 }
 
-/* Begin an event. A thread may lose the processor to another one of ours in the
- * middle of it. */
+/* Without this, a thread may lose the processor to another one of ours in the
+ * middle of an event, whose buffer both of them need. */
+INLINE void keep_processor(void)
+{
+	if (bpf_preempt_disable)
+		bpf_preempt_disable();
+}
+
+INLINE void leave_processor(void)
+{
+	if (bpf_preempt_disable)
+		bpf_preempt_enable();
+}
+
+/* Begin an event; end_moment() has to follow if that was possible. */
 INLINE bool begin_moment(struct moment *m, struct gr_native_counts *n)
 {
 	struct bpf_pidns_info id = { 0 };
 
 	if (!is_target(&id))
 		return false;
+	keep_processor();
 	if (__sync_lock_test_and_set(&n->events.is_busy, 1)) {
 		n->lost++;
+		leave_processor();
 		return false;
 	}
 	m->counts = &n->events;
@@ -256,6 +285,12 @@ INLINE bool begin_moment(struct moment *m, struct gr_native_counts *n)
 	m->probe_ns = 0;
 	m->began_ns = bpf_ktime_get_ns();
 	return true;
+}
+
+INLINE void end_moment(struct gr_native_counts *n)
+{
+	n->events.is_busy = 0;
+	leave_processor();
 }
 
 INLINE int on_leave(const struct pt_regs *regs)
@@ -277,7 +312,7 @@ INLINE int on_leave(const struct pt_regs *regs)
 	if (e && m.address)
 		put_event(&m, e, GR_NATIVE_ALLOC, c->function & GR_NATIVE_KIND,
 			  c->window);
-	n->events.is_busy = 0;
+	end_moment(n);
 	return 0;
 }
 
@@ -311,12 +346,15 @@ int give_back(struct pt_regs *ctx)
 	struct gr_native_counts *n = own_counts();
 	__u32 kind = bpf_get_attach_cookie(ctx) & GR_NATIVE_KIND;
 
+	__u64 now_ns = bpf_ktime_get_ns();
+
 	if (!n || !is_ours())
 		return 0;
-	if (native.state != GR_NATIVE_OPEN || !ctx->di)
+	if (!is_open_at(now_ns) || !ctx->di)
 		n->skipped++;
 	else
-		put_free(n, ctx->di, kind == GR_ALLOC_MUNMAP ? ctx->si : 0);
+		put_free(n, ctx->di, kind == GR_ALLOC_MUNMAP ? ctx->si : 0,
+			 now_ns);
 	return 0;
 }
 
@@ -338,7 +376,7 @@ int sampled_alloc(struct pt_regs *ctx)
 	n->calls++;
 	if (e && address)
 		put_event(&m, e, GR_NATIVE_SAMPLE, GR_ALLOC_MALLOC, weight);
-	n->events.is_busy = 0;
+	end_moment(n);
 	return 0;
 }
 
@@ -351,6 +389,6 @@ int sampled_free(struct pt_regs *ctx)
 
 	if (n && native.is_sampling && is_ours() &&
 	    !bpf_usdt_arg(ctx, 0, &address))
-		put_free(n, address, 0);
+		put_free(n, address, 0, bpf_ktime_get_ns());
 	return 0;
 }

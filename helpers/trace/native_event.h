@@ -13,6 +13,7 @@
 enum gr_native_event_kind {
 	/** struct gr_event, after the return; rip is within the call. */
 	GR_NATIVE_ALLOC = 16,
+	/** Its number is the time (CLOCK_MONOTONIC). */
 	GR_NATIVE_FREE, /**< a head; it comes before the memory is free */
 	/** struct gr_event: a sample of a library (USDT otel_memory:alloc). */
 	GR_NATIVE_SAMPLE,
@@ -45,9 +46,9 @@ enum gr_native_state {
 	GR_NATIVE_OPEN,	    /**< record it */
 };
 
-/** Calls of `new' above this size are left out: if such a call fails, it throws
+/** Calls of `new' from this size on are left out: if such a call fails, it throws
  * an exception, which cannot pass a return probe. */
-#define GR_NATIVE_MOST_NEW (1ULL << 30)
+#define GR_NATIVE_MOST_NEW (16ULL << 20)
 
 /** Written by the reader, beside struct gr_event_config. */
 struct gr_native_config {
@@ -58,13 +59,17 @@ struct gr_native_config {
 	__u32 is_alone;	   /**< the probes are in no other process */
 	__u32 is_sampling; /**< samples of libraries are recorded */
 	__u64 min_bytes, max_bytes; /**< sizes in [min_bytes, max_bytes] */
+	/** From this time on, an open window is closed, also if the reader has
+	 * not come to that (CLOCK_MONOTONIC); 0: never. */
+	__u64 closes_ns;
 };
 
 /** Counted on each processor. */
 struct gr_native_counts {
 	struct gr_event_counts events;
-	__u64 calls;   /**< allocations of the size that is asked for */
-	__u64 frees;   /**< recorded ones */
+	__u64 calls; /**< allocations of the size that is asked for */
+	__u64 frees; /**< recorded ones, and lost ones */
+	__u64 lost_frees;
 	__u64 skipped; /**< hits of a probe for which nothing was recorded */
 	__u64 lost;    /**< calls that should have been recorded */
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -47,9 +48,23 @@ bool gr_sampler_parse_map(const char *line, struct gr_sampler_map *ret)
 	return ret->start < ret->end;
 }
 
-static bool find_map(pid_t pid, uint64_t addr, struct gr_sampler_map *ret)
+/* The path is behind five words and their spaces. */
+static bool copy_path(const char *line, char path[static PATH_MAX])
 {
-	char line[4096 + 128];
+	int at = -1;
+
+	if (sscanf(line, "%*s %*s %*s %*s %*s %n", &at) < 0 || at < 0)
+		return false;
+	snprintf(path, PATH_MAX, "%s", line + at);
+	path[strcspn(path, "\n")] = '\0';
+	return true;
+}
+
+/** Find the mapping of an address, and its path, which is not to be trusted. */
+static bool find_map(pid_t pid, uint64_t addr, struct gr_sampler_map *ret,
+		     char path[static PATH_MAX])
+{
+	char line[PATH_MAX + 128];
 
 	snprintf(line, sizeof(line), "/proc/%d/maps", pid);
 	_cleanup_fclose_ FILE *file = fopen(line, "re");
@@ -57,17 +72,33 @@ static bool find_map(pid_t pid, uint64_t addr, struct gr_sampler_map *ret)
 	     i++)
 		if (gr_sampler_parse_map(line, ret) && addr >= ret->start &&
 		    addr < ret->end)
-			return ret->is_code && ret->inode;
+			return ret->is_code && ret->inode &&
+			       copy_path(line, path);
 	return false;
+}
+
+/* A link in map_files takes a capability more than the path in the process's own
+ * root, where another file may be by now. */
+static bool find_by_path(pid_t pid, const struct gr_sampler_map *map,
+			 const char *path, struct gr_sampler_place *ret)
+{
+	struct stat st;
+	int n = snprintf(ret->path, sizeof(ret->path), "/proc/%d/root%s", pid,
+			 path);
+
+	return *path == '/' && n > 0 && (size_t)n < sizeof(ret->path) &&
+	       !stat(ret->path, &st) && S_ISREG(st.st_mode) &&
+	       st.st_ino == map->inode;
 }
 
 struct gr_error *gr_sampler_find(pid_t pid, uint64_t addr,
 				 struct gr_sampler_place *ret)
 {
 	struct gr_sampler_map map;
+	char path[PATH_MAX];
 	struct stat st;
 
-	if (!find_map(pid, addr, &map))
+	if (!find_map(pid, addr, &map, path))
 		return gr_error_format(
 			GR_ERROR_PROCESS,
 			"no file has its code mapped at 0x%" PRIx64, addr);
@@ -79,10 +110,12 @@ struct gr_error *gr_sampler_find(pid_t pid, uint64_t addr,
 		snprintf(ret->path, sizeof(ret->path),
 			 "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid,
 			 map.start, map.end);
-	if (!stat(ret->path, &st))
+	int number = stat(ret->path, &st) ? errno : 0;
+	if (!number || find_by_path(pid, &map, path, ret))
 		return NULL;
-	return gr_error_format(GR_ERROR_PROCESS, "cannot open %s: %s",
-			       ret->path, strerror(errno));
+	return gr_error_format(GR_ERROR_PROCESS,
+			       "cannot open the file at 0x%" PRIx64 ": %s",
+			       addr, strerror(number));
 }
 
 // ---------------------------------------------------------------------- links

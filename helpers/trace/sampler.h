@@ -23,7 +23,7 @@ enum gr_sampler_way {
 
 /** A place in a file that can be opened, whatever has happened to its name. */
 struct gr_sampler_place {
-	char path[128];
+	char path[512];
 	uint64_t offset;
 };
 

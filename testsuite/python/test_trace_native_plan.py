@@ -203,7 +203,7 @@ def test_lines_of_the_helper():
     ]
     plan = native("--full", "--each", "--sample", "4", "--min-size", "1K")
     assert allocators.setup(plan, found)[3:] == [
-        "full", "sample 4", "sizes 1024 0", "each",
+        "full 10000", "sample 4", "sizes 1024 0", "each",
     ]  # fmt: skip
     plan = native("--sample", "4", "--max-size", "9")
     sampled = Allocators((), (Sampler("/x/libsam.so", 5),))

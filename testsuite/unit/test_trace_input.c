@@ -188,7 +188,7 @@ TEST(functions_of_allocators_are_taken)
 					"alloc_function posix_memalign 0x7000",
 					"alloc_function munmap 0x8000",
 					"alloc_sampler 0x9000", "period 5000",
-					"full", "each", "sample 100",
+					"full 9000", "each", "sample 100",
 					"sizes 16 4096", "start", NULL }));
 	assert_int_equal(req.mode, GR_TRACE_NATIVE);
 	assert_int_equal(req.alloc.nfunctions, 2);
@@ -199,6 +199,7 @@ TEST(functions_of_allocators_are_taken)
 	assert_int_equal(req.alloc.samplers[0], 0x9000);
 	assert_int_equal(req.alloc.period_ms, 5000);
 	assert_true(req.alloc.is_full && req.alloc.is_each);
+	assert_int_equal(req.alloc.full_ms, 9000);
 	assert_int_equal(req.alloc.sample, 100);
 	assert_int_equal(req.alloc.min_bytes, 16);
 	assert_int_equal(req.alloc.max_bytes, 4096);
@@ -214,7 +215,7 @@ TEST(odd_functions_are_refused)
 		"period 0",
 		"sample 0",
 		"sizes 16",
-		"full 1",
+		"full",
 	};
 
 	for (size_t i = 0; i < GR_ARRAY_SIZE(lines); i++) {

@@ -24,6 +24,7 @@ LOST = {
     "missed": "an event, of this process or another one, came while its "
     "processor handled one",
     "too_early": "the program was not yet known",
+    "frees": "frees were not seen, so blocks may count that are free",
 }
 _UNREAD = "unread"  # counts reads that failed, and no events
 _MISSED = "missed"  # runs that the kernel left out, perhaps for others

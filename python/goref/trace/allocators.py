@@ -134,7 +134,8 @@ def setup(plan: Plan, found: Allocators) -> list[str]:
     lines += [f"alloc_sampler {s.addr:#x}" for s in found.samplers]
     lines.append(f"period {period_ms(plan.every_s)}")
     if native.full:
-        lines.append("full")
+        known = not math.isinf(plan.seconds)
+        lines.append(f"full {round(1000 * plan.seconds) if known else 0}")
     if native.sample > 1 and not found.samplers:
         lines.append(f"sample {native.sample}")
     if native.min_bytes or native.max_bytes:

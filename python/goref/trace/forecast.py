@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 from typing import NamedTuple
 
 from ..render.units import human_bytes
@@ -10,6 +12,7 @@ from ..render.units import human_bytes
 _NS = 1e9
 _GIB = 1 << 30
 _SPENT = 0.8  # of the limit (facts.py)
+_SHORTEST_S = 0.05  # of a window (windows.c: SHORTEST_MS)
 
 
 def _faults(
@@ -82,6 +85,12 @@ def _calls(calls: Calls, limit: float) -> str:
     if 100 * share <= limit * _SPENT:
         return f"{text}, so the probes can stay on the whole time"
     open_s = calls.period_s * limit * _SPENT / 100 / share
+    if open_s < _SHORTEST_S:
+        periods = math.ceil(_SHORTEST_S / open_s)
+        return (
+            f"{text}, so a window of about {_short(_SHORTEST_S)} in each "
+            f"{_short(calls.period_s * periods)} keeps the cost below the limit"
+        )
     return (
         f"{text}, so windows of about {_short(open_s)} in each "
         f"{_short(calls.period_s)} keep the cost below the limit"
