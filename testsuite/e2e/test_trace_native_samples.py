@@ -35,8 +35,10 @@ def of_sampler(document):
 
 
 def test_samples(program):
-    """Those that are outstanding, by address, and their weights."""
-    with NativeTrace(program, *WORDS, "--blocks") as trace:
+    """Those that are outstanding, by address, and their weights. A weight may
+    be less than the bytes of its block."""
+    words = (*WORDS, "--blocks", "--look", "none")
+    with NativeTrace(program, *words) as trace:
         trace.interval()
         program.say("sample", 3000, 1000, 7)
         truth = program.say("sample", 50, 10_000, 1)["samples"]
@@ -50,6 +52,22 @@ def test_samples(program):
     assert sum(s["bytes"] for s in stacks) == pytest.approx(total, abs=100)
     assert sum(s["seen_blocks"] for s in stacks) == len(truth)
     assert document["windows"] == []
+
+
+def test_samples_of_what_is_in_use(program):
+    """A block of one size for each that the program has: no more than the walk
+    finds."""
+    with NativeTrace(program, *WORDS) as trace:
+        trace.interval()
+        program.say("sample", 3000, 1000, 7)
+        trace.interval()
+        document = trace.end(signal.SIGINT)
+    kept = -(-3000 // 7)
+    stacks = of_sampler(document)
+    assert sum(s["blocks"] for s in stacks) <= kept
+    assert sum(s["bytes"] for s in stacks) == pytest.approx(
+        1000 * kept, rel=0.02
+    )
 
 
 def test_freed_samples_are_gone(program):

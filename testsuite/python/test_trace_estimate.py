@@ -66,6 +66,17 @@ def test_all_of_the_time(windows):
     assert it.blocks == (3, 3, 3) and it.bytes == (167, 167, 167)
 
 
+def test_weights_below_the_bytes():
+    """They make up for others: only the sum is not less than what was seen."""
+    time = Time((0, 60 * S), 10 * S, [])
+    less = record(0, 10_000)._replace(weight=8192)
+    more = record(0, 1000)._replace(weight=4096)
+    it = estimated(time, less, less, more, more)
+    assert it.bytes.value == 2 * 8192 + 2 * 4096 and it.bytes.low >= 22_000
+    it = estimated(time, less, less)
+    assert it.bytes == (20_000, 20_000, 20_000)
+
+
 def test_one_window_in_each_period():
     """Each second of a window of one stands for ten, and for five in the
     last period, which is shorter."""

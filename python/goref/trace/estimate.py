@@ -28,7 +28,8 @@ time for which its window stands, divided by the time of the window.
   were not seen are rare then.
 * A sample of a library stands for `weight' bytes. Samplers take a block with
   the chance 1 - exp(-bytes / rate) or bytes / rate, so the sum of the weights
-  is the estimate, and f is weight / bytes.
+  is the estimate, and f is weight / bytes. A weight may be less than the bytes
+  of its block; the sum is not less than what was seen.
 
 The interval has each number that differs from the estimate by at most three of
 its own standard deviations. With few blocks, three standard deviations of the
@@ -172,7 +173,7 @@ class Time:
     def factor(self, record: Record) -> float:
         """For how many blocks one stands."""
         if record.weight and record.bytes:
-            return max(record.weight / record.bytes, 1.0)
+            return record.weight / record.bytes
         share = self.shares.get(record.window)
         return share.factor if share else 1.0
 
@@ -308,19 +309,19 @@ class _Sum:
 
     def add(self, x: int, factor: float, window: int) -> None:
         self._value += x * factor
-        self._variance += x * x * factor * (factor - 1)
+        self._variance += x * x * factor * max(factor - 1, 0)
         if window:
             self._seen[window] = self._seen.get(window, 0) + x
 
     def range(self, time: Time, seen: int, uneven: float) -> Range:
         """uneven: as of dispersion()."""
         variance = max(self._variance * uneven, self._between(time))
+        value = max(round(self._value), seen)
         if not variance or not self._value:
-            value = round(self._value)
             return Range(value, value, value)
         low, high = bounds(self._value, variance)
         return Range(
-            round(self._value), max(seen, math.floor(low)), math.ceil(high)
+            value, max(seen, math.floor(low)), max(math.ceil(high), value)
         )
 
     def _between(self, time: Time) -> float:
