@@ -13,6 +13,7 @@ import pytest
 import rows
 
 from goref import args
+from goref.errors import Error
 from goref.render.traced_stack import TracedFrame, TracedStack
 from goref.trace import (
     cgroup,
@@ -295,6 +296,19 @@ def test_labels_without_a_sweepgen():
     sets = LabelSets(program, lambda: None)
     sets.learn([(0x99, 6)])
     assert sets.at(0x99, 6) is None and not program.read
+
+
+def test_labels_of_a_process_that_ends():
+    """Its memory goes between the look at the sweepgen and the labels."""
+    program = Labelled()
+    sets = LabelSets(program, lambda: program.sweepgen)
+    program.labels_at = ended
+    sets.learn([(0x99, 6)])
+    assert sets.at(0x99, 6) is None
+
+
+def ended(address):
+    raise Error("there is no process 1")
 
 
 def test_labels_have_a_limit(monkeypatch):

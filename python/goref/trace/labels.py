@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from ..errors import Error
+
 if TYPE_CHECKING:
     from .._goref import Scan
 
@@ -72,11 +74,14 @@ class LabelSets:
 
     def _read(self, keys: list[tuple[int, int]]) -> None:
         before = self._sweepgen()
-        found = [
-            (key, self._scan.labels_at(key[0]))
-            for key in keys
-            if key[1] == before
-        ]
+        try:
+            found = [
+                (key, self._scan.labels_at(key[0]))
+                for key in keys
+                if key[1] == before
+            ]
+        except Error:
+            return  # the process has just ended
         if not found or self._sweepgen() != before:
             return
         if len(self._cached) + len(found) > _MOST_CACHED:
