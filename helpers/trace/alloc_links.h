@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** alloc_links: BPF programs at many functions of a few files, until all of them
- * are taken away. */
+/** alloc_links: attaches BPF programs to many functions of a few files, and
+ * detaches all of them. */
 #ifndef GR_TRACE_ALLOC_LINKS_H
 #define GR_TRACE_ALLOC_LINKS_H
 
@@ -30,7 +30,7 @@ struct gr_alloc_links {
 	size_t nevents;
 };
 
-/** Attach a program to places of one file; none is fine.
+/** Attach a program to places of one file, of which there may be none.
  *
  * @param pid 0: in all processes of the file. Perf events always are.
  */
@@ -46,7 +46,7 @@ gr_alloc_links_add(struct gr_alloc_links *links, enum gr_alloc_way way,
  */
 void gr_alloc_links_set_deadline(struct gr_alloc_links *links, uint64_t ns);
 
-/** Take all of them away. */
+/** Detach all programs. */
 void gr_alloc_links_end(struct gr_alloc_links *links);
 
 #endif /* GR_TRACE_ALLOC_LINKS_H */

@@ -11,7 +11,7 @@ enum {
 	COUNTING_MS = 1000,
 	COUNTING_POLL_MS = 10,
 	COUNTED_PART = 4,	 // of a period's budget, for the counting
-	SETTLED_NS = 1000000000, // after which a block may be here to stay
+	SETTLED_NS = 1000000000, // a block of this age may stay
 	SETTLED_MOST = 512,	 // stacks between two looks at the events
 	ROUND_EVENTS = 4096,
 	MOST_ROUNDS = 256, // of a ring, and of what comes meanwhile
@@ -31,7 +31,7 @@ struct gr_allocations {
 	uint64_t full_ms; // how long the trace lasts; 0: not known
 	bool is_full, has_ended;
 	double calls_per_s;
-	uint64_t change_ns; // in which probes come and go
+	uint64_t change_ns; // to attach and detach the probes
 	uint64_t forgot_ns; // when mappings were forgotten
 	// The window that is open, and its sums at the beginning.
 	uint32_t window;
@@ -185,7 +185,7 @@ static void begin_window(struct gr_allocations *a, uint64_t began_ns)
 	gr_alloc_probes_set(a->probes, GR_NATIVE_OPEN, ++a->window);
 }
 
-/* Take all events of the window that ends, which then is told. */
+/* Take all events of the window that ends, then tell the window. */
 static void end_window(struct gr_allocations *a, uint64_t ended_ns)
 {
 	gr_allocations_read(a);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** allocations: the mode native: what the process allocates in C, seen in
- * windows. */
+/** allocations: the mode native, which sees in windows what the process
+ * allocates in C. */
 #ifndef GR_TRACE_ALLOCATIONS_H
 #define GR_TRACE_ALLOCATIONS_H
 
@@ -38,13 +38,13 @@ void gr_allocations_configure(struct gr_allocations *a,
  * whether there were no more events. */
 bool gr_allocations_step(struct gr_allocations *a);
 
-/** Is a window open, so that events are to be taken soon? */
+/** Is a window open? Its events have to be taken soon. */
 bool gr_allocations_is_busy(const struct gr_allocations *a);
 
 /** Take all events that are there. */
 void gr_allocations_read(struct gr_allocations *a);
 
-/** Close the window, and take all probes away. */
+/** Close the window, and detach all probes. */
 void gr_allocations_end(struct gr_allocations *a);
 
 /** Tell what is outstanding. */

@@ -15,7 +15,7 @@ enum {
 	LABEL_SLOTS = 4096,
 };
 
-/** A block. A copy: of the event, until its stack is known. */
+/** A block, with a copy of its event until its stack is unwound. */
 struct block {
 	struct gr_out_block out;
 	struct gr_event *copy;
@@ -114,7 +114,8 @@ static struct block *find(struct gr_blocks_table *t, uint64_t address)
 	return b;
 }
 
-/** The block of an address, new or again; NULL: there is no room. */
+/** The block of an address, which is made if there is none; NULL: there is no
+ * room. */
 static struct block *get(struct gr_blocks_table *t, uint64_t address)
 {
 	struct block *b = find(t, address);
@@ -136,7 +137,8 @@ static struct block *get(struct gr_blocks_table *t, uint64_t address)
 	return NULL;
 }
 
-/* Labels have to be read soon. Each set is told once, nearly. */
+/* Tell the reader of labels, which has to read them soon. A set is rarely told
+ * twice. */
 static void tell_labels(struct gr_blocks_table *t, const struct gr_event *e)
 {
 	const struct gr_out_labels labels = { e->labels, e->sweepgen };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * blocks: the allocations that were seen, by address, the latest one of each.
+ * blocks: the latest recorded allocation of each address.
  *
- * To unwind a stack takes longer than all else, and most blocks are freed, or
- * their address is allocated again, within a moment. So the copy of the stack is
- * kept, and is unwound when the block has survived for a while.
+ * Unwinding a stack takes longer than all else, and most blocks are freed, or
+ * their address is allocated again, within a moment. So the copy of a stack is
+ * kept, and is unwound once the block has survived for a while.
  */
 #ifndef GR_TRACE_BLOCKS_H
 #define GR_TRACE_BLOCKS_H
@@ -18,13 +18,13 @@ struct gr_blocks_table;
 /** Counts since the last call. */
 struct gr_blocks_news {
 	uint64_t table_full; /**< blocks that had no room */
-	uint64_t no_stack;   /**< blocks whose stack could not be followed */
+	uint64_t no_stack;   /**< blocks whose stack could not be unwound */
 };
 
 /**
  * An empty table; NULL if no memory is left.
  *
- * @param is_each Each allocation and each free is told at once.
+ * @param is_each Write each allocation and each free at once.
  */
 struct gr_blocks_table *gr_blocks_new(struct gr_drain *drain,
 				      struct gr_reply *out, bool is_each);
@@ -33,8 +33,8 @@ void gr_blocks_destroy(struct gr_blocks_table *t);
 /** Take one event of native_event.h; a gr_probes_take. */
 int gr_blocks_take(void *table, void *event, size_t bytes);
 
-/** Unwind the stacks of blocks that are older than @p time_ns (CLOCK_MONOTONIC),
- * but @p most at once. */
+/** Unwind the stacks of blocks that were allocated before @p time_ns
+ * (CLOCK_MONOTONIC), at most @p most of them. */
 void gr_blocks_settle(struct gr_blocks_table *t, uint64_t time_ns, size_t most);
 
 /** Write all blocks, with their stacks. */

@@ -2,7 +2,7 @@
 #include "helpers/trace/windows.h"
 
 enum {
-	SHORTEST_MS = 50, // of a window: below it, changes cost more
+	SHORTEST_MS = 50, // below it, attaching costs more
 	BANKED_PERIODS = 8,
 };
 
@@ -29,7 +29,7 @@ uint64_t gr_windows_length(const struct gr_windows *w, double account_ns)
 
 	if (w->is_full || !w->budget_ppm)
 		return w->period_ns;
-	// Probes that stay cost nothing to come and go.
+	// Probes that stay are not attached and detached.
 	if (w->open_cost * period / NS <= budget_of(w) && account_ns >= 0)
 		return w->period_ns;
 	double left = account_ns - w->change_cost_ns;
@@ -54,7 +54,7 @@ static void plan(struct gr_windows *w, uint64_t now_ns)
 {
 	uint64_t begin = w->period_end_ns;
 
-	if (now_ns > begin + w->period_ns) // we have slept
+	if (now_ns > begin + w->period_ns) // this call comes late
 		begin = now_ns;
 	w->period_end_ns = begin + w->period_ns;
 	double most = most_banked(w);
@@ -104,7 +104,7 @@ static enum gr_windows_step close_now(struct gr_windows *w)
 	return GR_WINDOWS_CLOSE;
 }
 
-/* The end of a period. An open window is one of the whole period. */
+/* End a period. A window that is open here had the whole period. */
 static enum gr_windows_step end_period(struct gr_windows *w, uint64_t now_ns)
 {
 	plan(w, now_ns);

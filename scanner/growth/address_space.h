@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * address_space: whose the memory at an address is, as far as no allocator of C
- * has it, and how much of it is resident. Each look-up takes log n steps.
+ * address_space: who has the memory at an address that no allocator of C has, and
+ * how much of it is resident. Each look-up takes log n steps.
  */
 #ifndef GR_ADDRESS_SPACE_H
 #define GR_ADDRESS_SPACE_H

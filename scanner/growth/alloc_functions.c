@@ -123,8 +123,8 @@ static bool is_wanted(const struct finder *f, const char *path)
 
 /* Note what tells whose object it is. Only the C library starts a program. Only
  * glibc tells its version, and without versions of symbols, where it is linked
- * statically, has its own function behind malloc. The library for debugging
- * that comes with it keeps a function of its past. */
+ * statically, has its own function behind malloc. Its library for debugging
+ * (libc_malloc_debug) still has malloc_get_state(). */
 static void note_library(struct object *object, const char *symbol,
 			 bool is_dynamic)
 {
@@ -194,7 +194,7 @@ static struct gr_error *read_symbols(struct finder *f, bool is_dynamic)
 	return err;
 }
 
-/* Is it a function of an allocator, and not only called like one? */
+/* Is it a function of an allocator, and not only one of the same name? */
 static bool is_of_allocator(const struct finder *f,
 			    const struct candidate *candidate)
 {
@@ -271,7 +271,7 @@ static struct gr_probe_needs needs_of(enum gr_alloc_kind kind)
 	{                                                           \
 		{ __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ }) \
 	}
-	// Who frees is not asked what it returns.
+	// The return of a function that frees is not probed.
 	static const struct {
 		uint8_t kept[4];
 		size_t nkept;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * block_holders: who holds blocks of C, by name, and which of them it is proven
- * that nobody holds.
+ * block_holders: who holds blocks of C, by name, and which of them are proven to
+ * be held by nobody.
  *
  * Nothing is proven of a block to which no path leads if memory that may hold it
- * is not at hand, if a thread did not stop, or if a thread may be about to give
- * it away or to take it back (gr_native_is_at_work()): then it has the address of
- * the block's header, which is no pointer to the block.
+ * is not at hand, if a thread did not stop, or if a thread may be about to hand
+ * the block out or to free it (gr_native_is_at_work()): such a thread has the
+ * address of the block's header, which is no pointer to the block.
  */
 #ifndef GR_BLOCK_HOLDERS_H
 #define GR_BLOCK_HOLDERS_H

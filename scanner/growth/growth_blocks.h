@@ -3,10 +3,10 @@
  * growth_blocks: which of the blocks that C has allocated in a trace are still in
  * use when it has ended, and who holds them.
  *
- * The walk of an allocator tells what is in use. A block is freed for certain if
- * its address lies in an arena that is checked and no block in use begins there;
- * if the one that begins there is too small: it is a later one; if the arena has
- * given the memory back; or if nothing is mapped there. A later block at the same
+ * The walk of an allocator tells which blocks are in use. A block is freed for
+ * certain if its address lies in a checked arena and no block in use begins there;
+ * if the block that begins there is too small, and so is a later one; if the arena
+ * has given the memory back; or if nothing is mapped there. A later block at the same
  * address that is large enough cannot be told from the one that was recorded.
  */
 #ifndef GR_GROWTH_BLOCKS_H

@@ -5,8 +5,9 @@
  *
  * It is the goroutine of a frame, of registers or of a g; the one whose call of C
  * has the stack or the registers; or the one that is to run a finalizer or a
- * cleanup that is queued. Not known is who runs a cleanup if several goroutines
- * do that; nor whose the stack of a thread is that Go did not start.
+ * cleanup that is queued. If several goroutines run cleanups, it is not known
+ * which one runs this one. The stack of a thread that Go did not start has no
+ * known goroutine.
  */
 #ifndef GR_PATH_GOROUTINES_H
 #define GR_PATH_GOROUTINES_H

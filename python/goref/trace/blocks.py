@@ -27,9 +27,10 @@ KINDS = (
 class Record(NamedTuple):
     """A call, as the helper has it.
 
-    weight: the bytes for which a sample stands; 0: it is none. time_ns: by
-    CLOCK_MONOTONIC. labels: the address of the goroutine's labels, and
-    sweepgen that of their moment. window: its number; 0: none."""
+    weight: the bytes for which a sample stands; 0: this is no sample. time_ns:
+    by CLOCK_MONOTONIC. labels: the address of the goroutine's labels.
+    sweepgen: the runtime's, when the labels were in use. window: its number;
+    0: none."""
 
     addr: int
     bytes: int
@@ -68,8 +69,8 @@ class Window(NamedTuple):
 
 
 class Blocks:
-    """Windows in their order, and what is outstanding. Records are kept as
-    they came: a million of them as tuples would take half a gigabyte.
+    """Windows in their order, and the records of outstanding blocks. Records
+    stay as bytes: a million of them as tuples would take half a gigabyte.
 
     end_ns: when the helper took its probes away; 0: it has not yet."""
 
@@ -94,7 +95,7 @@ class Blocks:
         return 0
 
     def add(self, data: bytes) -> int:
-        """Take records. Returns how many have no room."""
+        """Take records. Returns the number of those that have no room."""
         room = _MOST_BLOCKS * RECORD.size - len(self._data)
         self._data += data[:room]
         return max(len(data) - room, 0) // RECORD.size

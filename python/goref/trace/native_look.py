@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The look at the end of the mode native: which blocks are still in use, who
-holds them, and for what the goroutines of these wait."""
+holds them, and for what the goroutines that hold them wait."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _WORD, _UNIT = 8, 16  # bytes of a header, and of sizes (native/blocks.h)
 
 class NativeLook(NamedTuple):
     """rows: of Scan.growth_blocks(), for records that are not proven to be
-    free. waits: of goroutines by id; None: not asked for. sizes: how many
-    blocks of heaps that the scan walks are in use, by size, headers
-    included; None: not known."""
+    free. waits: by the id of a goroutine; None: not asked for. sizes: the
+    number of blocks in use, by their size in bytes with the header, in heaps
+    that the scan walks; None: not known."""
 
     rows: Iterable[GrowthBlock]
     is_known: bool
@@ -30,7 +30,7 @@ class NativeLook(NamedTuple):
     sizes: Mapping[int, int] | None = None
 
     def room(self, row: GrowthBlock) -> Room | None:
-        """The blocks of the size of a row; None: not known."""
+        """All blocks in use that have the size of a row; None: not known."""
         if row.state != "in_use" or self.sizes is None:
             return None
         blocks = self.sizes.get(_chunk(row.bytes))
@@ -38,15 +38,15 @@ class NativeLook(NamedTuple):
 
 
 def _chunk(usable_bytes: int) -> int:
-    """The size of a block with its header. That of a block with a mapping of
-    its own has two words."""
+    """The size of a block with its header. A block with a mapping of its own
+    has a header of two words."""
     return -(-(usable_bytes + _WORD) // _UNIT) * _UNIT
 
 
 def question(
     scan: Scan, blocks: Blocks, are_walked: bool, with_waits: bool
 ) -> NativeLook:
-    """Ask a scan of the process at the end. are_walked: all blocks are of
+    """Ask a scan of the process at the end. are_walked: all blocks are in
     heaps that the scan walks."""
     found = scan.growth_blocks(blocks.places(), are_walked)
     waits = None
@@ -59,8 +59,8 @@ def question(
 
 
 def _goroutines(rows: Iterable[GrowthBlock], blocks: Blocks) -> list[int]:
-    """The ids of those that hold blocks, and of those that allocated what is
-    left."""
+    """The ids of goroutines that hold blocks, and of those that allocated the
+    blocks that are not proven to be free."""
     left = {row.index for row in rows}
     ids: dict[int, None] = {}
     for row in rows:

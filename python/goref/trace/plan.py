@@ -20,7 +20,8 @@ _LONGEST_S = 31 * 86400.0
 
 class Plan(NamedTuple):
     """pid: None if there is a command. seconds: math.inf until it ends.
-    overhead: a percentage of a processor. native: of the mode native."""
+    overhead: a percentage of a processor. native: the options of the mode
+    native."""
 
     mode: str
     pid: int | None

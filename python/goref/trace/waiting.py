@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether the goroutines that should free memory wait, for what, and for how
-long, by the look at the end of a trace.
+long, as the look at the end of a trace finds them.
 
-That a goroutine is in a call of the kernel or of C does not prove that it waits.
-How long it waits is known only if a collection has seen it wait, and then at
-least so long."""
+A goroutine that is in a call of the kernel or of C is not proven to wait. The
+time for which one has waited is a lower bound, and is known only if a garbage
+collection has seen it wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..render.units import counted
 if TYPE_CHECKING:
     from .._goref import Goroutine, Scan
 
-_MOST_AWAITED = 32  # goroutines of which more is asked than the list has
+_MOST_AWAITED = 32  # goroutines that are asked what they wait for
 _RUN = ("running", "runnable", "preempted")
 
 
@@ -32,9 +32,9 @@ class Wait(NamedTuple):
     function, place: the user's innermost call; None: not known. place is
         `main.f at FILE:LINE`.
     c_function: the function of C that it has called, `C.f`; or None.
-    awaits: what it waits for, as `goroutine ID wait` says it behind "It
-        waits", of the first few that wait for something; or None.
-    is_woken: that has come: it is about to run."""
+    awaits: what it waits for, in the words that `goroutine ID wait` prints
+        after "It waits"; None: not known, or beyond the first few goroutines.
+    is_woken: what it waits for has come, so it is about to run."""
 
     goroutine_id: int
     is_waiting: bool | None
@@ -48,8 +48,7 @@ class Wait(NamedTuple):
 
 
 def waits_of(scan: Scan, ids: Collection[int]) -> dict[int, Wait]:
-    """The waits of goroutines, in the order of their numbers; of those that
-    are no more, there are none."""
+    """The waits of goroutines, by id. Goroutines that have ended have none."""
     wanted = frozenset(ids)
     if not wanted:
         return {}
@@ -85,7 +84,7 @@ def _of_row(row: Goroutine) -> Wait:
 
 
 def _with_awaited(scan: Scan, wait: Wait) -> Wait:
-    """The same with what it waits for, without the value that it sends."""
+    """The same wait with its `awaits', without the value that it sends."""
     try:
         found = scan.goroutine_wait(wait.goroutine_id, False)
     except (native.load().Error, MemoryError):
