@@ -37,7 +37,7 @@ struct gr_alloc_probes {
 	pid_t filter; // of links; 0: they are in all processes of the file
 	gr_probes_take *take;
 	void *ctx;
-	bool is_calibrating; // its events are nobody's
+	bool is_calibrating; // events of the child are dropped
 	char files[MAX_FILES][sizeof(((struct gr_sampler_place *)0)->path)];
 	uint32_t nfiles;
 	struct function functions[GR_MAX_ALLOC_FUNCTIONS];
@@ -186,8 +186,8 @@ static struct gr_error *attach(struct gr_alloc_probes *p,
 				  places);
 }
 
-/** The places of one file whose calls give memory back, or of those that take
- * some. */
+/** The places in one file of the functions that free memory, or of those that
+ * allocate it. */
 static void fill_places(const struct gr_alloc_probes *p, uint32_t file,
 			bool of_frees, uint64_t *offsets, uint64_t *cookies,
 			struct gr_sampler_places *ret)
@@ -227,7 +227,7 @@ struct gr_error *gr_alloc_probes_attach(struct gr_alloc_probes *p)
 	struct gr_sampler_places places;
 	struct gr_error *err = NULL;
 
-	// A free that is not seen while allocations are would not be missed.
+	// Frees first: one that is missed leaves a block that looks in use.
 	for (uint32_t file = 0; !err && file < p->nfiles; file++) {
 		fill_places(p, file, true, offsets, cookies, &places);
 		err = attach(p, p->skel->progs.give_back, GR_SAMPLER_ENTRY,
@@ -305,7 +305,7 @@ void gr_alloc_probes_set_deadline(struct gr_alloc_probes *p, uint64_t ns)
 
 // ------------------------------------------------------------------ the costs
 
-/** The child as the process. */
+/** Make the child the target. */
 struct child {
 	struct gr_calibration *calibration;
 	struct gr_sampler_place place;
@@ -520,7 +520,7 @@ static void add_texts(struct gr_alloc_probes *p)
 	if (frees)
 		add_text(p, "functions that free memory: %zu", frees);
 	if (p->nsamplers)
-		add_text(p, "libraries that sample (otel_memory): %zu",
+		add_text(p, "libraries with samples (otel_memory): %zu",
 			 p->nsamplers);
 }
 

@@ -75,19 +75,19 @@ def test_text():
         "C memory that was allocated during the trace and is still in use "
         "(estimated from 6 windows, 1.9 s of 60.0 s), by stack: "
         "6.1 KiB 98.4 % C heap, 5.8 KiB to 6.6 KiB, 98 blocks (90 to 107) of "
-        "64 B, nobody holds it, resident, 3.1 to 59.8 s old "
+        "64 B, held by nobody, resident, 3.1 to 59.8 s old "
         "leak_a in libapp.so main.main at main.go:31 "
         "100 B 1.6 % C heap, 1 block of 100 B, held by main.cache, not "
         "resident, 7.0 s old keep in libapp.so "
         "memory that was there before the start is not explained here "
-        "6,000 allocations in 6 windows, 1.9 s of 60.0 s, of which all were "
-        "recorded numbers are scaled from the windows to the whole time; the "
-        "intervals are three standard deviations wide on each side a block "
-        "counts if it has survived the last quarter of its window goref did "
-        "not follow all frees, but read the heap at the end: a block that was "
-        "freed, and whose memory was allocated again outside of the windows, "
-        "counts for its first stack the probes took 0.12 % of a processor, "
-        "and goref-trace 1.50 %"
+        "6,000 allocations in 6 windows, 1.9 s of 60.0 s: all were recorded "
+        "numbers are scaled from the windows to the whole time; each range of "
+        "bytes and blocks has three standard deviations on each side a block "
+        "counts only if it has survived the last quarter of its window the "
+        "walk of the heap at the end tells what was freed; if a block was "
+        "freed and its address was allocated again outside of the windows, "
+        "the later block counts for the first stack the probes took 0.12 % "
+        "of a processor, and goref-trace 1.50 %"
     )
 
 
@@ -103,7 +103,7 @@ def test_text_of_full_tracing():
     said = " ".join(made.text().split())
     assert "is still in use, by stack" in said and "estimated" not in said
     assert "scaled" not in said and "outside" not in said
-    assert "C heap, 98 blocks of 64 B, nobody" in said
+    assert "C heap, 98 blocks of 64 B, held by nobody" in said
     assert "took 15.00 %" in said and "more than" not in said
     assert made.document()["max_overhead_percent"] is None
     assert "Limitnone" in re.sub(r"\s*<[^>]*>\s*", "", page(made, []))
@@ -113,7 +113,7 @@ def test_text_of_samples():
     said = text(is_sampled=True, windows=(), allocators=[
         TracedAllocator("/x/libsam.so", False, ("otel_memory:alloc",))])  # fmt: skip
     assert "(estimated from samples), by stack" in said
-    assert "a library of the process takes the samples" in said
+    assert "the samples are those of a library of the process" in said
     assert "windows" not in said and "never on" not in said
 
 
@@ -155,7 +155,7 @@ def test_owners():
          "2.0 KiB of it held by nobody"),
         (LEAK._replace(is_total=True, held=None, nobody_bytes=0),
          "of 64 B, resident"),
-        (LEAK._replace(resident_bytes=1024), "holds it, 1.0 KiB resident,"),
+        (LEAK._replace(resident_bytes=1024), "by nobody, 1.0 KiB resident,"),
         (LEAK._replace(largest_bytes=4096), "of 64 B to 4.0 KiB,"),
     ):  # fmt: skip
         assert words in text(stacks=[stack(it)])
@@ -173,19 +173,23 @@ def test_without_a_look():
 
 def test_gaps():
     windows = [TracedWindow(0, 1, 1000, 250)]
-    said = text(windows=windows, without_window=2, sample=8, older_s=5.0,
+    said = text(windows=windows, without_window=2, older_s=5.0,
                 min_bytes=1024, max_bytes=2048)  # fmt: skip
     for words in (
-        "1,000 allocations in 1 window, 1.9 s of 60.0 s, of which 750 were",
+        "1,000 allocations in 1 window, 1.9 s of 60.0 s: 750 were recorded",
         "no window was open in 2 of 6 periods",
-        "one allocation of 8 was recorded",
         "only blocks from 1.0 KiB to 2.0 KiB count",
         "only blocks that are at least 5 s old count",
     ):
         assert words in said, words
     assert "only blocks from 0 B to 9 B count" in text(max_bytes=9)
     assert "only blocks from 9 B on count" in text(min_bytes=9)
-    assert "the probes were never on" in text(windows=(), stacks=())
+    sampled = text(windows=windows, sample=8)
+    assert "one in 8 was chosen at random, and 250 of these were lost" in sampled
+    assert "were recorded" not in sampled
+    never = text(windows=(), stacks=())
+    assert "the probes were never on" in never and "estimated" not in never
+    assert "and --full needs none" in never
     rest = native(coverage=Coverage(without_stack=[Losses("unreadable", 3)]))
     assert "3 events had no stack: the stack could not be read" in rest.text()
 
@@ -247,7 +251,7 @@ def test_listed_blocks():
     row = stack(LEAK._replace(blocks=blocks))
     said = text(stacks=[row])
     assert (
-        "0x1000, 64 B, 9.5 s old, in use, resident, nobody holds it "
+        "0x1000, 64 B, 9.5 s old, in use, resident, held by nobody "
         "0x1001, 64 B, 10.5 s old, in use, not resident, held by main.x "
         "0x1002, 64 B, 11.5 s old, not known whether in use, 32 B resident "
         "and 6 more blocks (--json)"
@@ -259,7 +263,7 @@ def test_listed_blocks():
     }  # fmt: skip
     assert native().document()["stacks"][0]["list"] is None
     many = stack(LEAK._replace(blocks=[listed(n) for n in range(500)]))
-    assert native([many]).text().count("nobody holds it\n") <= 101
+    assert native([many]).text().count("held by nobody\n") <= 101
 
 
 def test_json():
@@ -330,7 +334,7 @@ def test_page():
     )
     assert "First stack6.1 KiB, 98.4 % of all: leak_a in libapp.so" in said
     assert "is still in use (estimated from 6 windows" in said
-    assert "98 blocks (90 to 107) of 64 B, nobody holds it, resident" in said
+    assert "98 blocks (90 to 107) of 64 B, held by nobody, resident" in said
     assert "held by main.cache, not resident" in said
     assert "step=x; goroutine 7; goroutine 7, which holds it, waits" in said
     assert "10.0 s0.320 s1,0000" in said

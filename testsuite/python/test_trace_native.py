@@ -68,11 +68,20 @@ def test_forecast_of_windows():
     """100,000 calls of 1.5 us are 15 % of a processor; 0.8 % is 0.53 s of
     ten."""
     assert forecasted() == (
-        "forecast: there are 100,000 allocations a second now, and each in a "
-        "window costs about 1.5 us, so windows of about 0.533 s in each 10 s "
-        "keep the cost below the limit; the limit is 1 %"
+        "forecast: there are 100,000 allocations a second now, and recording "
+        "one costs about 1.5 us, so a window of about 0.533 s in each 10 s "
+        "keeps the cost below the limit; the limit is 1 %"
     )
     assert "about 53.3 ms in each" in forecasted(0.1)
+
+
+def test_forecast_of_short_windows():
+    """No window is shorter than 50 ms, and the budget of eight periods may be
+    saved for one."""
+    said = forecasted(0.09)
+    assert "a window of about 50 ms in some periods of 10 s keeps" in said
+    assert "in some periods" in forecasted(0.012)
+    assert "the budget pays for no window: give a higher" in forecasted(0.011)
 
 
 def test_forecast_of_rare_calls():
@@ -89,7 +98,7 @@ def test_forecast_of_full_tracing():
     "known, words",
     [
         ({"per_s": None}, "how many allocations there will be is not known"),
-        ({"call_ns": None}, "what a probe adds to one is not known"),
+        ({"call_ns": None}, "what the probes add to each is not known"),
         ({"is_sampled": True}, "neither how often it will do so nor what"),
     ],
 )
@@ -152,8 +161,10 @@ def test_each_call():
         "goroutine 9  leak_a < leak_a < leak_a < leak_a < ..."
     )
     assert call_line(other).split() == [
-        "1.600000", "s", "free", "0x000000000040", "thread", "77", "no", "stack",
+        "1.600000", "s", "free", "0x000000000040", "thread", "77",
     ]  # fmt: skip
+    lost = call_line(other._replace(kind="malloc"))
+    assert lost.endswith("thread 77  no stack")
     made = call_document(one)
     assert len(made.pop("frames")) == 6
     assert made == {"kind": "mmap", "time_s": 1.5, "bytes": 4096,
@@ -426,9 +437,9 @@ def test_why_an_answer_is_partial():
     assert findings.partial(it) == []
     it.allocators = it.allocators._replace(left_out=2, unreadable=1)
     assert findings.partial(it) == [
-        "2 functions of allocators not probed, being too many",
-        "the allocators in 1 file of the process are not known, as they cannot "
-        "be read",
+        "2 allocator functions beyond a limit of goref had no probe",
+        "1 file of the process cannot be read, so functions there have no "
+        "probe",
     ]
     it.allocators = it.allocators._replace(left_out=0, unreadable=0)
     it.ended = watch.SILENT

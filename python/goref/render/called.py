@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from .report import Document
 
 _CALLS = 4  # in a line
+_FREES = ("free", "munmap")  # seen without their stacks
 
 
 class Called(NamedTuple):
-    """time_s: since the start. kind: by the signature of the function.
-    goroutine: 0: none."""
+    """time_s: since the start; of a free, when it was read. kind: by the
+    signature of the function. goroutine: 0: none. frames: a free has none."""
 
     time_s: float
     kind: str
@@ -36,11 +37,13 @@ def call_line(call: Called) -> str:
         who += f" goroutine {call.goroutine}"
     calls = [printable(frame.function) for frame in call.frames[:_CALLS]]
     more = ["..."] if len(call.frames) > _CALLS else []
-    stack = " < ".join([*calls, *more]) or "no stack"
-    return (
+    none = "" if call.kind in _FREES else "no stack"
+    stack = " < ".join([*calls, *more]) or none
+    text = (
         f"{call.time_s:10.6f} s {call.kind:>14} {size:>11} "
         f"{call.address:#014x}  {who}  {stack}"
     )
+    return text.rstrip()
 
 
 def call_document(call: Called) -> Document:

@@ -87,7 +87,7 @@ def heading(memory: NativeMemory, has_look: bool) -> str:
 def _how(memory: NativeMemory) -> str:
     if memory.is_sampled:
         return " (estimated from samples)"
-    if memory.is_whole:
+    if memory.is_whole or not memory.windows:
         return ""
     return f" (estimated from {_windows(memory)})"
 
@@ -101,6 +101,14 @@ def _windows(memory: NativeMemory) -> str:
         f"{counted(len(memory.windows), 'window')}, {opened} of "
         f"{memory.whole_s:.1f} s"
     )
+
+
+def _recorded(memory: NativeMemory, calls: int, lost: int) -> str:
+    """How many allocations of the windows were recorded."""
+    if memory.sample > 1:
+        text = f"one in {memory.sample:,} was chosen at random"
+        return f"{text}, and {lost:,} of these were lost" if lost else text
+    return f"{calls - lost:,} were recorded" if lost else "all were recorded"
 
 
 # ----------------------------------------------------------------------- order
@@ -139,23 +147,24 @@ def grounds(memory: NativeMemory, report: TraceReport) -> list[str]:
 
 def _seen_lines(memory: NativeMemory) -> list[str]:
     if memory.is_sampled:
-        return ["a library of the process takes the samples, for all the time"]
+        return ["the samples are those of a library of the process"]
     calls = sum(window.calls for window in memory.windows)
     lost = sum(window.lost for window in memory.windows)
     if not memory.windows:
         text = (
-            "the probes were never on, so no allocation was seen: trace for "
-            "longer, or permit more (--max-overhead)"
+            "the probes were never on, so no allocation was seen: a longer "
+            "trace or a higher --max-overhead may permit windows, and --full "
+            "needs none"
         )
         return [styled(text, "warn")]
     lines = [
-        f"{counted(calls, 'allocation')} in {_windows(memory)}, of which "
-        f"{'all' if not lost else f'{calls - lost:,}'} were recorded"
+        f"{counted(calls, 'allocation')} in {_windows(memory)}: "
+        f"{_recorded(memory, calls, lost)}"
     ]
     if memory.without_window:
         text = (
             f"no window was open in {memory.without_window:,} of "
-            f"{counted(memory.periods, 'period')}: it is assumed that these "
+            f"{counted(memory.periods, 'period')}: goref assumes that these "
             "are like the others"
         )
         lines.append(styled(text, "warn"))
@@ -165,8 +174,6 @@ def _seen_lines(memory: NativeMemory) -> list[str]:
 def _filter_lines(memory: NativeMemory) -> list[str]:
     """The blocks that are left out on request."""
     said = []
-    if memory.sample > 1 and not memory.is_sampled:
-        said.append(f"one allocation of {memory.sample:,} was recorded")
     if memory.min_bytes or memory.max_bytes:
         least = f"from {human_bytes(memory.min_bytes)}"
         most = f" to {human_bytes(memory.max_bytes)}"
@@ -185,12 +192,13 @@ def _estimate_lines(memory: NativeMemory, report: TraceReport) -> list[str]:
         return []
     what = "the samples" if memory.is_sampled else "the windows"
     lines = [
-        f"numbers are scaled from {what} to the whole time; the intervals are "
-        "three standard deviations wide on each side"
+        f"numbers are scaled from {what} to the whole time; each range of "
+        "bytes and blocks has three standard deviations on each side"
     ]
     if not memory.is_sampled and not memory.is_whole:
         lines.append(
-            "a block counts if it has survived the last quarter of its window"
+            "a block counts only if it has survived the last quarter of its "
+            "window"
         )
     return lines
 
@@ -232,9 +240,9 @@ def _walked_lines(
     if memory.is_whole:
         return []
     return [
-        "goref did not follow all frees, but read the heap at the end: a block "
-        "that was freed, and whose memory was allocated again outside of the "
-        "windows, counts for its first stack"
+        "the walk of the heap at the end tells what was freed; if a block was "
+        "freed and its address was allocated again outside of the windows, the "
+        "later block counts for the first stack"
     ]
 
 

@@ -32,8 +32,8 @@ class ListedBlock(NamedTuple):
 
 
 class OwnerWait(NamedTuple):
-    """Whether a goroutine waits. role: holds, if the block is reached from its
-    stack, or allocated. is_waiting: None: not known. seconds: it has waited at
+    """Whether a goroutine waits. role: "holds": the block is reached from its
+    stack; "allocated": it has called the allocator. is_waiting: None: not known. seconds: it has waited at
     least so long; None: not known. function, place: its innermost call, and
     where that is; c_function: the function of C that it has called. awaits:
     for what it waits, in words. is_woken: it is about to run."""
@@ -52,10 +52,11 @@ class OwnerWait(NamedTuple):
 
 class Outstanding(NamedTuple):
     """The blocks of one row. low, high, low_blocks, high_blocks: the interval
-    of the estimate. nobody_bytes: what nobody holds of it. held, in_use: None:
-    not known; in a row of --totals: not equal for all. resident_bytes:
-    estimated as the bytes; None: not known. smallest_bytes, largest_bytes: of
-    one block. waits, blocks: None: not asked for."""
+    of the estimate. nobody_bytes: the part of the bytes that nobody holds.
+    held, in_use: None: not known; in a row of --totals, also: the blocks
+    differ. resident_bytes: estimated as the bytes are; None: not known.
+    smallest_bytes, largest_bytes: of one block. waits, blocks: None: not asked
+    for."""
 
     low: int
     high: int
@@ -153,7 +154,7 @@ def owner_words(it: Outstanding, holder: str | None) -> list[str]:
         nobody = human_bytes(it.nobody_bytes)
         return [f"{nobody} of it held by nobody"] if it.nobody_bytes else []
     if it.held is False:
-        return ["nobody holds it"]
+        return ["held by nobody"]
     if holder:
         return [f"held by {holder}"]
     if it.in_use is None:
@@ -229,7 +230,7 @@ def _block_text(block: ListedBlock) -> str:
         there = "resident" if whole else part
         said.append(there if block.resident_bytes else "not resident")
     if block.is_held is False:
-        said.append("nobody holds it")
+        said.append("held by nobody")
     elif block.holder:
         said.append(f"held by {block.holder}")
     return ", ".join(said)

@@ -234,7 +234,7 @@ def _look_lines(report: TraceReport) -> list[str]:
         if report.mode == "go":
             what = "allocations that were freed since count, too"
         elif report.mode == "native":
-            what = "it is not known which blocks are in use and who holds them"
+            what = "it is not known which blocks are in use or who holds them"
         lines.append(f"there was no look at the end ({report.look}): {what}")
     return lines
 

@@ -35,14 +35,14 @@ class Allocators(NamedTuple):
 
     @property
     def are_walked(self) -> bool:
-        """Are all blocks of heaps that the look at the end walks?"""
+        """Is each block in a heap that the look at the end walks?"""
         return not self.samplers and all(
             f.is_walked and f.kind not in _MAPPINGS for f in self.functions
         )
 
     @property
     def follows_frees(self) -> bool:
-        """Is a function probed that frees, or does a library tell frees?"""
+        """Are frees seen, by a probe at a function or by a library's samples?"""
         return bool(self.samplers) or any(
             f.kind in _FREES for f in self.functions
         )
@@ -63,13 +63,14 @@ def find(scan: Scan, pid: int, plan: NativePlan) -> Allocators:
         raise _no_object(scan, pid, plan)
     raise Error(
         f"goref: process {pid} has no C allocator whose functions are known; "
-        "--prefix names functions such as PREFIXmalloc"
+        "--prefix PREFIX adds functions such as PREFIXmalloc"
     )
 
 
 def _chosen(found: AllocFunctions, plan: NativePlan) -> Allocators:
-    """A library that samples by itself also counts what it gets from another
-    allocator, so its functions and those of others would count twice."""
+    """The functions to probe, or the samplers instead of them. The samples of a
+    library include memory that it gets from another allocator, so with the
+    functions beside them, this memory would count twice."""
     missing = found.left_out, found.unreadable_objects
     if found.samplers and not (plan.full or plan.mappings):
         return Allocators((), tuple(found.samplers), *missing)
@@ -82,19 +83,20 @@ def partial(found: Allocators) -> list[str]:
     reasons = []
     if found.left_out:
         reasons.append(
-            f"{counted(found.left_out, 'function')} of allocators not probed, "
-            "being too many"
+            f"{counted(found.left_out, 'allocator function')} beyond a limit "
+            "of goref had no probe"
         )
     if found.unreadable:
         reasons.append(
-            f"the allocators in {counted(found.unreadable, 'file')} of the "
-            "process are not known, as they cannot be read"
+            f"{counted(found.unreadable, 'file')} of the process cannot be "
+            "read, so functions there have no probe"
         )
     return reasons
 
 
 def _is_probed(function: AllocFunction, plan: NativePlan) -> bool:
-    """At the end, the walk of a heap tells what was freed in it."""
+    """Frees in a heap that goref walks need no probe: the walk at the end tells
+    which blocks are free."""
     is_free = function.kind in _FREES
     return plan.full or not is_free or not function.is_walked
 
@@ -146,7 +148,7 @@ def setup(plan: Plan, found: Allocators) -> list[str]:
 
 
 def period_ms(every_s: float) -> int:
-    """The time in which one window is open: an interval, or a part of it."""
+    """A period has one window. It is an interval, or an equal part of one."""
     parts = max(math.ceil(round(every_s / _LONGEST_S, 6)), 1)
     return max(round(1000 * every_s / parts), 1)
 

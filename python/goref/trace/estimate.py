@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _SIGMAS = 3.0
 _LEAST_WINDOWS = 4  # that tell how much windows differ
-# For so long after its first and its last moment, the helper may say so.
+# The helper tells the start and the end of the trace at most so much later.
 _EDGE_NS = 20_000_000
 _SPANS_NS = 1_000_000, 10_000_000, 100_000_000  # in which calls are counted
 _SETTLING = 4  # a part of a window, at its end
@@ -81,7 +81,8 @@ class Time:
     """The whole time, and the windows in it.
 
     whole_ns, open_ns: sums; squares_ns2: of the squares of open times. shares:
-    by the number of a window. periods, without_window: how many there are."""
+    by the number of a window. periods, without_window: the number of periods,
+    and of those without a window."""
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class Time:
         windows: Sequence[Window],
         sample: int = 1,
     ) -> None:
-        """span_ns: the begin and the end of the trace. sample: one of so many
+        """span_ns: the start and the end of the trace. sample: one of so many
         allocations in a window was seen."""
         # A window without a single recorded call tells nothing.
         told = [
@@ -196,8 +197,8 @@ def _settled(windows: Sequence[Window], end_ns: int) -> Iterator[Window]:
 def _span(
     span_ns: tuple[int, int], windows: Sequence[Window]
 ) -> tuple[int, int]:
-    """The begin and the end, as the helper has them: it says so a moment
-    later."""
+    """The start and the end of the trace by the helper's clock: goref learns
+    of them a moment later."""
     begin, end = span_ns
     if windows:
         first = min(w.begin_ns for w in windows)

@@ -55,9 +55,15 @@ def _samples(rate: int | None) -> str:
     )
 
 
+# As in helpers/trace/windows.c: the shortest window, and the periods whose
+# budget may be saved for one.
+_SHORTEST_S = 0.05
+_SAVED_PERIODS = 8
+
+
 class Calls(NamedTuple):
-    """Calls of the functions of C's allocators. per_s, call_ns: as of Started.
-    is_sampled: a library samples its allocations by itself."""
+    """Calls of the functions of C's allocators. per_s, call_ns: as in Started.
+    is_sampled: a library samples its own allocations."""
 
     per_s: float | None
     call_ns: int | None
@@ -67,18 +73,18 @@ class Calls(NamedTuple):
 
 
 def _calls(calls: Calls, limit: float) -> str:
-    """Those of the mode native."""
+    """The cost of the mode native."""
     if calls.is_sampled:
         return (
             "a library of the process samples its own allocations; neither how "
-            "often it will do so nor what the probe adds to that is known"
+            "often it will do so nor what the probe adds to a sample is known"
         )
     if calls.per_s is None:
         return "how many allocations there will be is not known"
     text = f"there are {calls.per_s:,.0f} allocations a second now"
     if calls.call_ns is None:
-        return f"{text}; what a probe adds to one is not known"
-    text += f", and each in a window costs about {calls.call_ns / 1e3:.1f} us"
+        return f"{text}; what the probes add to each is not known"
+    text += f", and recording one costs about {calls.call_ns / 1e3:.1f} us"
     share = calls.per_s * calls.call_ns / _NS
     if calls.is_full:
         return f"{text}, so about {100 * share:.2f} % of a processor"
@@ -92,8 +98,8 @@ def _calls(calls: Calls, limit: float) -> str:
             f"{_short(calls.period_s * periods)} keeps the cost below the limit"
         )
     return (
-        f"{text}, so windows of about {_short(open_s)} in each "
-        f"{_short(calls.period_s)} keep the cost below the limit"
+        f"{text}, so a window of about {_short(open_s)} in each "
+        f"{_short(calls.period_s)} keeps the cost below the limit"
     )
 
 

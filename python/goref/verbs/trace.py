@@ -87,10 +87,10 @@ stacks that touched the new pages, what these pages hold, and who holds that.
 Ctrl-C ends the trace early, and prints what there is.
 
 MODE is rss (default), which sees page faults, or go, kernel or native. These
-print what was allocated during the trace and is still there: by Go, from the
-samples of its own heap profiler; by the kernel for the process, such as sockets
-and pipes; and by C, with malloc and the like, with who holds each block, or
-nobody.
+print what was allocated during the trace and is still there. The mode go prints
+what Go allocated, from the samples of its own heap profiler. The mode kernel
+prints what the kernel allocated for the process, such as sockets and pipes. The
+mode native prints what C allocated with malloc and the like, and who holds it.
 With `-- COMMAND', goref starts the command and traces it from its start. A
 command that still runs at the end goes on.""",
     (
@@ -130,8 +130,9 @@ probes no code of the process. The mode go probes one function of the runtime,
 which by default runs about once for each 512 KiB allocated. The mode kernel
 probes the kernel's allocators, for all processes of the machine; it says what
 that cost them. The mode native probes the functions of C's allocators, in
-windows that keep the cost below the limit, and scales what it sees to the whole
-time. The options from --full to --sort are for this mode alone.
+windows that keep the cost below the limit, and scales the numbers to the whole
+time. A short trace may have no window. The options from --full to --sort are
+for this mode alone.
 
 The look at the end reads the heap as `goref attach --snapshot' does. If it is
 refused, the stacks are printed without it.
@@ -146,7 +147,7 @@ In gdb there is no trace: a process that gdb holds does not grow.""",
             "what Go allocated in five minutes and still has",
         ),
         ("trace PID kernel", "sockets, pipes and the like, by kernel stack"),
-        ("trace PID native", "blocks of C by stack, with who holds them"),
+        ("trace PID native", "blocks of C by stack, and who holds them"),
         ("trace --html page.html -- ./server -v", "a command, from its start"),
     ),
     choices=((), ("rss", "go", "kernel", "native")),

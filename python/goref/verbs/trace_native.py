@@ -1,46 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options that `goref trace PID native' has alone."""
+"""The options of the mode native of `goref trace'."""
 
 from ..options import Option
 
 FULL = Option(
     "full",
-    "Keep the probes on, and follow frees, too. There is no limit of the cost "
-    "then (default --for 10s).",
+    "Keep the probes on, and follow frees, too. The cost has no limit then "
+    "(default --for 10s).",
 )
-EACH = Option("each", "Print each call as it happens.")
+EACH = Option("each", "Print each recorded call as it happens.")
 BLOCKS = Option("blocks", "List each outstanding block under its stack.")
 OLDER = Option(
     "older",
-    "Only blocks that are at least so old at the end.",
+    "Count only blocks that are at least TIME old at the end.",
     kind="duration",
     value="TIME",
 )
 MIN_SIZE = Option(
-    "min-size", "Only blocks from SIZE on.", kind="size", value="SIZE"
+    "min-size", "Record only blocks of SIZE or more.", kind="size", value="SIZE"
 )
 MAX_SIZE = Option(
-    "max-size", "Only blocks up to SIZE.", kind="size", value="SIZE"
+    "max-size", "Record only blocks of SIZE or less.", kind="size", value="SIZE"
 )
 SAMPLE = Option(
-    "sample", "See one of N allocations.", kind="count", value="N"
+    "sample", "Record one in N allocations, at random.", kind="count", value="N"
 )
-TOTALS = Option("totals", "Print one row for each stack.")
+TOTALS = Option("totals", "Print one row for each stack, whoever holds its blocks.")
 ALLOCATOR = Option(
     "allocator",
-    "Only functions of this library, or of the executable.",
+    "Probe only the functions of this library, or of the executable.",
     kind="text",
     value="OBJECT",
 )
 PREFIX = Option(
     "prefix",
-    "Also functions whose names begin so, as PREFIXmalloc.",
+    "Probe also the functions PREFIXmalloc, PREFIXfree and the like.",
     kind="text",
     value="PREFIX",
 )
-MAPPINGS = Option("mappings", "Also mmap and munmap.")
+MAPPINGS = Option("mappings", "Probe also mmap and munmap.")
 HOLDERS = Option(
-    "holders", "Say for what the goroutines of each row wait, and how long."
+    "holders", "Say whether the goroutines that hold the blocks wait, for what, and "
+    "how long."
 )
 SORT_NATIVE = Option(
     "sort",
