@@ -476,6 +476,7 @@ struct gr_alloc_sums gr_alloc_probes_sums(const struct gr_alloc_probes *p)
 	return (struct gr_alloc_sums){
 		.calls = now.calls,
 		.events = now.events.events,
+		.hits = now.events.events + now.lost + now.frees + now.skipped,
 		.lost = now.lost + now.events.ring_full,
 		.ring_full = now.events.ring_full,
 		.lost_frees = now.lost_frees,

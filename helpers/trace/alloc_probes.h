@@ -32,6 +32,7 @@ struct gr_alloc_costs {
 struct gr_alloc_sums {
 	uint64_t calls; /**< allocations of the sizes that are asked for */
 	uint64_t events, no_stack;
+	uint64_t hits;	    /**< of probes at entries, and at frees */
 	uint64_t lost;	    /**< calls that could not be recorded */
 	uint64_t ring_full; /**< the part of these for which there was no room */
 	uint64_t lost_frees;

@@ -28,9 +28,11 @@ struct gr_allocations {
 	struct gr_blocks_table *blocks;
 	struct gr_windows windows;
 	uint64_t budget_ppm, period_ns;
+	uint32_t sample;
 	uint64_t full_ms; // how long the trace lasts; 0: not known
 	bool is_full, has_ended;
-	double calls_per_s;
+	double hits_per_s;  // of the probes
+	uint64_t hit_ns;    // that one costs in a window
 	uint64_t change_ns; // to attach and detach the probes
 	uint64_t forgot_ns; // when mappings were forgotten
 	// The window that is open, and its sums at the beginning.
@@ -81,6 +83,23 @@ static uint64_t wait_for_calls(struct gr_allocations *a, int input)
 	return now_ns() - begin;
 }
 
+/* How much one hit of a probe will cost in a window: a part of them are recorded,
+ * those of the sizes that are asked for, or one of so many. */
+static void set_rate(struct gr_allocations *a, uint64_t hits, uint64_t counted,
+		     uint64_t waited_ns)
+{
+	struct gr_alloc_costs costs = gr_alloc_probes_costs(a->probes);
+	uint64_t recorded = counted / (a->sample > 1 ? a->sample : 1);
+	uint64_t more_ns = costs.whole_call_ns > costs.hit_ns ?
+				   costs.whole_call_ns - costs.hit_ns :
+				   0;
+
+	a->hit_ns = costs.hit_ns + (hits ? recorded * more_ns / hits : 0);
+	a->hits_per_s = waited_ns ? (double)hits / (double)waited_ns *
+					    (double)SECOND_NS :
+				    0;
+}
+
 static struct gr_error *count(struct gr_allocations *a, int input)
 {
 	uint64_t began = now_ns(), attached, waited, counted;
@@ -89,17 +108,16 @@ static struct gr_error *count(struct gr_allocations *a, int input)
 	if (err)
 		return err;
 	attached = now_ns();
-	uint64_t before = gr_allocations_sums(a).calls;
+	struct gr_alloc_sums before = gr_allocations_sums(a);
 	gr_alloc_probes_set(a->probes, GR_NATIVE_COUNTING, 0);
 	waited = wait_for_calls(a, input);
 	gr_alloc_probes_set(a->probes, GR_NATIVE_CLOSED, 0);
-	counted = gr_allocations_sums(a).calls - before;
+	struct gr_alloc_sums after = gr_allocations_sums(a);
+	counted = after.calls - before.calls;
 	uint64_t closed = now_ns();
 	gr_alloc_probes_detach(a->probes);
 	a->change_ns = attached - began + (now_ns() - closed);
-	a->calls_per_s =
-		waited ? (double)counted / (double)waited * (double)SECOND_NS :
-			 0;
+	set_rate(a, after.hits - before.hits, counted, waited);
 	gr_reply_line(a->reply, "counted %" PRIu64 " %" PRIu64 " %" PRIu64,
 		      counted, waited,
 		      gr_alloc_probes_costs(a->probes).whole_call_ns);
@@ -123,6 +141,7 @@ struct gr_error *gr_allocations_new(pid_t pid, const struct gr_request *req,
 		       (SECOND_NS / 1000);
 	a->is_full = req->alloc.is_full;
 	a->full_ms = req->alloc.full_ms;
+	a->sample = req->alloc.sample;
 	a->blocks = gr_blocks_new(drain, reply, req->alloc.is_each);
 	if (!a->blocks)
 		return &gr_enomem;
@@ -150,8 +169,8 @@ struct gr_error *gr_allocations_start(struct gr_allocations *a)
 	struct gr_alloc_costs costs = gr_alloc_probes_costs(a->probes);
 
 	a->windows.is_full = a->is_full;
-	gr_windows_set_cost(&a->windows, a->calls_per_s, costs.whole_call_ns,
-			    costs.hit_ns, a->change_ns);
+	gr_windows_set_cost(&a->windows, a->hits_per_s, a->hit_ns, costs.hit_ns,
+			    a->change_ns);
 	gr_windows_begin(&a->windows, now_ns(), a->period_ns, a->budget_ppm,
 			 gr_allocations_sums(a).ns, now_ns());
 	struct gr_error *err = gr_alloc_probes_attach_samplers(a->probes);
@@ -201,15 +220,15 @@ static void end_window(struct gr_allocations *a, uint64_t ended_ns)
 		      "window %" PRIu32 " %" PRIu64 " %" PRIu64 " %" PRIu64
 		      " %" PRIu64,
 		      a->window, a->began_ns, ended_ns, calls, lost);
-	if (took_ns)
-		a->calls_per_s =
-			(double)calls / (double)took_ns * (double)SECOND_NS;
 	// Deep stacks take longer than those of the child.
 	struct gr_alloc_costs costs = gr_alloc_probes_costs(a->probes);
-	uint64_t each = calls ? (now.ns - a->at_begin.ns) / calls : 0;
-	if (each < costs.whole_call_ns)
-		each = costs.whole_call_ns;
-	gr_windows_set_cost(&a->windows, a->calls_per_s, each, costs.hit_ns,
+	uint64_t hits = now.hits - a->at_begin.hits;
+	if (took_ns)
+		a->hits_per_s =
+			(double)hits / (double)took_ns * (double)SECOND_NS;
+	if (hits)
+		a->hit_ns = (now.ns - a->at_begin.ns) / hits;
+	gr_windows_set_cost(&a->windows, a->hits_per_s, a->hit_ns, costs.hit_ns,
 			    a->change_ns);
 }
 

@@ -15,7 +15,7 @@ struct gr_probe_sums {
 	uint64_t events, ns;
 	uint64_t ring_full, over_budget, no_stack, missed;
 	uint64_t lost_frees; /**< of allocators of C */
-	uint64_t off_ns; /**< in which the budget did not permit probes */
+	uint64_t off_ns;     /**< in which the budget did not permit probes */
 };
 
 struct gr_probes;

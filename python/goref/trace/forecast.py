@@ -55,12 +55,6 @@ def _samples(rate: int | None) -> str:
     )
 
 
-# As in helpers/trace/windows.c: the shortest window, and the periods whose
-# budget may be saved for one.
-_SHORTEST_S = 0.05
-_SAVED_PERIODS = 8
-
-
 class Calls(NamedTuple):
     """Calls of the functions of C's allocators. per_s, call_ns: as in Started.
     is_sampled: a library samples its own allocations."""
