@@ -78,7 +78,7 @@ def tracer_of(program, *lines):
 
 
 def full_tracer(program, *lines):
-    return tracer_of(program, "full", *lines)
+    return tracer_of(program, "full 0", *lines)
 
 
 def check(tracer, truth, found):

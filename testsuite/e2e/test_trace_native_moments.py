@@ -110,7 +110,7 @@ class Helped(Stepped):
         )
         os.close(reads)
         lines = ["mode native", f"budget {BUDGET_PPM}", "period 200"]
-        lines += ["full"] * (mode == "full")
+        lines += ["full 0"] * (mode == "full")
         lines += [*target.facts, *target.functions, "start"]
         self.thread = threading.Thread(target=self._drive, args=(mode, lines))
         self.thread.start()
