@@ -129,8 +129,9 @@ def test_nearly_all_pages_have_a_stack(grown):
     _, document, _ = grown
     assert document["unattributed_bytes"] <= 0.03 * document["new_bytes"]
     unfinished = [s for s in document["stacks"] if not s["finished"]]
-    # _init() of a library has no tables, and touches a page.
-    most = len(FLAGS) * PAGE
+    # _init() of a library has no tables, and touches a page. The kernel maps up
+    # to 16 pages around it, if it has them in its cache.
+    most = len(FLAGS) * 16 * PAGE
     assert sum(stack["bytes"] for stack in unfinished) <= most, unfinished
 
 

@@ -71,7 +71,9 @@ class NativeMemory(NamedTuple):
 def heading(memory: NativeMemory, has_look: bool) -> str:
     """The memory that the stacks have."""
     if not memory.windows and not memory.is_sampled:
-        return "C memory that was allocated in a window, of which there was none"
+        return (
+            "C memory that was allocated in a window, of which there was none"
+        )
     if not has_look or memory.is_used is False:
         there = "was not seen freed"
     elif memory.is_used:

@@ -33,10 +33,11 @@ class ListedBlock(NamedTuple):
 
 class OwnerWait(NamedTuple):
     """Whether a goroutine waits. role: "holds": the block is reached from its
-    stack; "allocated": it has called the allocator. is_waiting: None: not known. seconds: it has waited at
-    least so long; None: not known. function, place: its innermost call, and
-    where that is; c_function: the function of C that it has called. awaits:
-    for what it waits, in words. is_woken: it is about to run."""
+    stack; "allocated": it has called the allocator. is_waiting: None: not
+    known. seconds: it has waited at least so long; None: not known. function,
+    place: its innermost call, and where that is; c_function: the function of C
+    that it has called. awaits: for what it waits, in words. is_woken: it is
+    about to run."""
 
     goroutine: int
     role: str

@@ -42,7 +42,8 @@ class Allocators(NamedTuple):
 
     @property
     def follows_frees(self) -> bool:
-        """Are frees seen, by a probe at a function or by a library's samples?"""
+        """Are frees seen, by a probe at a function or by samples of a
+        library?"""
         return bool(self.samplers) or any(
             f.kind in _FREES for f in self.functions
         )

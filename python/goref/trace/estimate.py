@@ -105,7 +105,8 @@ class Time:
         self.begin_ns, self.whole_ns = begin, max(end - begin, 0)
         self._period_ns = period_ns
         # A trace ends a moment after its last period.
-        self.periods = max(-(-(self.whole_ns - period_ns // 20) // period_ns), 1)
+        nearly_all_ns = self.whole_ns - period_ns // 20
+        self.periods = max(-(-nearly_all_ns // period_ns), 1)
         open_ns = self._open_by_period(told)
         covered = sum(map(self._length, open_ns))
         self.open_ns = sum(open_ns.values())

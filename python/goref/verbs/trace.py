@@ -24,16 +24,16 @@ COUNT = Option(
 MAX_OVERHEAD = Option(
     "max-overhead",
     "The share of a processor that the probes may take from the process "
-    "(default 1%). To stay below it, goref gives fewer events a stack, or takes "
-    "the probes away for a while, and says for how long.",
+    "(default 1%). To stay below it, goref gives fewer events a stack, or "
+    "takes the probes away for a while, and says for how long.",
     kind="share",
     value="SHARE",
     default=1.0,
 )
 TOP_STACKS = Option(
     "top",
-    "Stacks, and mappings of --idle, to print (default 10). With --json, all are "
-    "printed by default.",
+    "Stacks, and mappings of --idle, to print (default 10). With --json, all "
+    "are printed by default.",
     kind="count",
     value="N",
 )

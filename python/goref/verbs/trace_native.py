@@ -25,7 +25,9 @@ MAX_SIZE = Option(
 SAMPLE = Option(
     "sample", "Record one in N allocations, at random.", kind="count", value="N"
 )
-TOTALS = Option("totals", "Print one row for each stack, whoever holds its blocks.")
+TOTALS = Option(
+    "totals", "Print one row for each stack, whoever holds its blocks."
+)
 ALLOCATOR = Option(
     "allocator",
     "Probe only the functions of this library, or of the executable.",
@@ -40,8 +42,9 @@ PREFIX = Option(
 )
 MAPPINGS = Option("mappings", "Probe also mmap and munmap.")
 HOLDERS = Option(
-    "holders", "Say whether the goroutines that hold the blocks wait, for what, and "
-    "how long."
+    "holders",
+    "Say whether the goroutines that hold the blocks wait, for what, and "
+    "how long.",
 )
 SORT_NATIVE = Option(
     "sort",
