@@ -12,33 +12,14 @@
 
 #include "goruntime/heap/heap.h"
 #include "mark/parents.h"
-#include "mark/type_plan.h"
+#include "waste/content.h"
 #include "waste/findings.h"
+#include "waste/kinds.h"
 #include "waste/reach.h"
 #include "waste/size_classes.h"
 #include "waste/waste.h"
 
 struct gr_answers;
-
-/** What memory with a label is (mark/parents.h). */
-enum gr_form {
-	GR_FORM_UNKNOWN, /**< No type; or only that of its beginning. */
-	GR_FORM_RECORD,	 /**< One value of the type. */
-	GR_FORM_ARRAY,	 /**< Values of the type: behind a slice, mostly. */
-	GR_FORM_STRING,	 /**< The bytes of a string. */
-	GR_FORM_MAP,	 /**< A piece of a map; the type is the map's. */
-	GR_FORM_OTHER,	 /**< Of a channel, a trie or a closure. */
-};
-
-/** The objects of one label. */
-struct gr_waste_kind {
-	uint32_t label;
-	enum gr_form form;
-	gr_type_id type; /**< As the form says; GR_TYPE_NONE: unknown. */
-	uint64_t unit_bytes; /**< Of a value of the type; 0: unknown. */
-	const struct gr_type_plan *plan; /**< Of a value; never NULL. */
-	uint32_t checks; /**< That judge them: bits of gr_waste_check. */
-};
 
 /** An object that was reached. */
 struct gr_waste_object {
@@ -61,13 +42,16 @@ struct gr_waste_run {
 	/** What leads to each object, its label, and whether it is reached. */
 	const struct gr_parents *parents;
 	struct gr_type_plans plans;
+	struct gr_waste_kinds kinds;
 	struct gr_size_classes classes;
 	struct gr_reach reach; /**< Which bytes of each object are in use. */
 	struct gr_findings findings;
 	const struct gr_waste_options *options;
-	bool has_values; /**< Memory without pointers can be read. */
-	struct gr_waste *waste; /**< The answer. */
-	void *state[GR_NWASTE_CHECKS]; /**< The checks' own. */
+	bool has_values;	   /**< Memory without pointers can be read. */
+	struct gr_content content; /**< See gr_waste_content(). */
+	const struct gr_span *last_span; /**< Of gr_waste_object_get(). */
+	struct gr_waste *waste;		 /**< The answer. */
+	void *state[GR_NWASTE_CHECKS];	 /**< The checks' own. */
 };
 
 /** What one object would save. */
@@ -118,7 +102,7 @@ extern const struct gr_check gr_check_duplicates, gr_check_capacity,
 	gr_check_pinned, gr_check_maps, gr_check_constant, gr_check_stacks,
 	gr_check_finalizers, gr_check_headroom, gr_check_contexts,
 	gr_check_pools, gr_check_size_class, gr_check_field_order,
-	gr_check_tiny, gr_check_timers, gr_check_libraries;
+	gr_check_tiny, gr_check_timers, gr_check_library_tax;
 
 /** The check of an id. */
 const struct gr_check *gr_waste_check(enum gr_waste_check id);
@@ -132,7 +116,7 @@ bool gr_waste_is_asked(const struct gr_waste_run *run, enum gr_waste_check id);
  */
 uint64_t gr_waste_place(struct gr_waste_run *run, gr_obj obj);
 
-/** The object with a number, which is reached. */
+/** The object with a number, which is reached. All kinds are known. */
 void gr_waste_object_get(struct gr_waste_run *run, gr_obj obj,
 			 struct gr_waste_object *ret);
 

@@ -23,6 +23,8 @@ struct gr_finding {
 	/** Its bytes are objects that nothing would hold: those behind these
 	 * cuts [first_cut, end_cut) of gr_findings.cuts. */
 	uint32_t first_cut, end_cut;
+	/** The row that it is counted in, once rows of one name are one. */
+	uint32_t row;
 	bool is_small; /**< Below min_share. */
 };
 GR_VECTOR(gr_finding_vector, struct gr_finding);

@@ -8,12 +8,13 @@
  * value. A pointer whose type is not known reaches the whole object. The union of
  * all views of an object is a list of separate intervals, almost always one.
  *
- * An object takes 6 bytes and 3 bits. Large objects, and those with several
+ * An object takes 6 bytes and a bit. Large objects, and those with several
  * intervals, have an entry in a table.
  */
 #ifndef GR_WASTE_REACH_H
 #define GR_WASTE_REACH_H
 
+#include "base/bitmap.h"
 #include "base/vector.h"
 #include "goruntime/heap/heap.h"
 
@@ -23,8 +24,19 @@ struct gr_interval {
 	uint64_t lo, hi, used;
 };
 
+/** The only interval of an object, or the number of its entry in the table of
+ * wide ones (GR_REACH_WIDE), or nothing (GR_REACH_NOTHING). */
 struct gr_reach_slot {
-	uint16_t lo, hi, spare; /**< hi - used */
+	uint16_t lo;
+	uint16_t hi,
+		spare; /**< spare is hi - used; or the number, in halves. */
+};
+
+enum {
+	GR_REACH_NOTHING = 0xffff,
+	GR_REACH_WIDE = 0xfffe,
+	/** More separate intervals of an object count as the whole. */
+	GR_REACH_MAX_INTERVALS = 1024,
 };
 
 /** The intervals of an object that does not fit into a gr_reach_slot. */
@@ -37,16 +49,10 @@ GR_VECTOR(gr_wide_vector, struct gr_wide_reach);
 struct gr_reach {
 	const struct gr_heap *heap;
 	struct gr_reach_slot *slots; /**< By object. */
-	uint64_t *wide_bits;	     /**< A bit an object: lo and hi are an index
-					in wide. */
-	uint64_t *merged; /**< It has views that are not equal. */
+	uint64_t *merged;	     /**< It has views that are not equal. */
 	struct gr_wide_vector wide;
-	uint64_t crowded; /**< Objects with too many intervals. */
-};
-
-enum {
-	/** More separate intervals of an object count as the whole. */
-	GR_REACH_MAX_INTERVALS = 1024,
+	uint64_t max_wide; /**< Objects that may have several intervals. */
+	uint64_t crowded;  /**< Objects with too many intervals. */
 };
 
 /** Initialise: nothing is reached. Needs gr_reach_deinit() even if it fails. */

@@ -17,9 +17,9 @@ struct gr_size_classes {
 };
 
 /** Read the target's classes. */
-struct gr_error *gr_size_classes_read(const struct gr_heap *heap,
-				      struct gr_size_classes *ret)
-	GR_MUST_CHECK;
+struct gr_error *
+gr_size_classes_read(const struct gr_heap *heap,
+		     struct gr_size_classes *ret) GR_MUST_CHECK;
 
 /** The slot of a new object of @p bytes, with its malloc header; 0 of 0 bytes.
  * Of an object without pointers below 16 bytes it is the slot of its class, as

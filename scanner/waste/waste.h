@@ -16,21 +16,21 @@
 struct gr_scan;
 
 /** X(identifier, name, needs the values of the program) */
-#define GR_WASTE_CHECKS(X)                             \
-	X(DUPLICATE_STRINGS, "duplicate-strings", 1)   \
-	X(SLICE_CAPACITY, "slice-capacity", 0)         \
-	X(PINNED_ARRAY, "pinned-array", 0)             \
-	X(SPARSE_MAP, "sparse-map", 0)                 \
-	X(CONSTANT_FIELD, "constant-field", 1)         \
-	X(GOROUTINE_STACK, "goroutine-stack", 0)       \
-	X(STUCK_FINALIZER, "stuck-finalizer", 0)       \
-	X(GC_HEADROOM, "gc-headroom", 0)               \
-	X(CONTEXT_CHILDREN, "context-children", 0)     \
-	X(POOL, "pool", 0)                             \
-	X(SIZE_CLASS, "size-class", 0)                 \
-	X(FIELD_ORDER, "field-order", 0)               \
-	X(TINY_OBJECTS, "tiny-objects", 0)             \
-	X(FAR_TIMERS, "far-timers", 0)                 \
+#define GR_WASTE_CHECKS(X)                           \
+	X(DUPLICATE_STRINGS, "duplicate-strings", 1) \
+	X(SLICE_CAPACITY, "slice-capacity", 0)       \
+	X(PINNED_ARRAY, "pinned-array", 0)           \
+	X(SPARSE_MAP, "sparse-map", 0)               \
+	X(CONSTANT_FIELD, "constant-field", 1)       \
+	X(GOROUTINE_STACK, "goroutine-stack", 0)     \
+	X(STUCK_FINALIZER, "stuck-finalizer", 0)     \
+	X(GC_HEADROOM, "gc-headroom", 0)             \
+	X(CONTEXT_CHILDREN, "context-children", 0)   \
+	X(POOL, "pool", 0)                           \
+	X(SIZE_CLASS, "size-class", 0)               \
+	X(FIELD_ORDER, "field-order", 0)             \
+	X(TINY_OBJECTS, "tiny-objects", 0)           \
+	X(FAR_TIMERS, "far-timers", 0)               \
 	X(LIBRARY_TAX, "library-tax", 0)
 
 enum gr_waste_check {

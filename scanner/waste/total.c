@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "waste/total.h"
+
+#include "base/cleanup.h"
+#include "waste/names.h"
+#include "waste/objects.h"
+#include "waste/release.h"
+
+/* Is a saving one of a row that is listed? */
+static bool is_listed(const struct gr_waste_run *run, enum gr_waste_check check,
+		      uint64_t key)
+{
+	const struct gr_finding *row =
+		gr_findings_find(&run->findings, check, key);
+
+	return row && gr_waste_is_listed(run, row->row);
+}
+
+/* Add what the rows of an object save together. @p ctx has a bit for each object
+ * that would be gone, or is NULL. */
+static struct gr_error *add_object(struct gr_waste_run *run,
+				   const struct gr_waste_object *object,
+				   void *ctx)
+{
+	const uint64_t *gone = ctx;
+	uint64_t most = 0, parts = 0;
+
+	if (gone && gr_bitmap_test(gone, object->obj))
+		return NULL;
+	for (uint32_t left = object->kind->checks; left; left &= left - 1) {
+		enum gr_waste_check id = __builtin_ctz(left);
+		const struct gr_check *check = gr_waste_check(id);
+		struct gr_saving saving = { 0 };
+
+		if (check->judge)
+			check->judge(run, object, &saving);
+		if (!saving.bytes || !is_listed(run, id, saving.key))
+			continue;
+		if (id == GR_WASTE_SLICE_CAPACITY ||
+		    id == GR_WASTE_PINNED_ARRAY)
+			parts += saving.bytes;
+		else if (saving.bytes > most)
+			most = saving.bytes;
+	}
+	run->waste->total_bytes += most > parts ? most : parts;
+	return NULL;
+}
+
+/* Add the rows that are not by object and have no cuts. */
+static void add_others(struct gr_waste_run *run)
+{
+	const struct gr_finding_vector *rows = &run->findings.rows;
+
+	for (uint32_t i = 0; i < rows->size; i++) {
+		const struct gr_finding *row = &rows->data[i];
+
+		if (!gr_waste_check(row->check)->judge &&
+		    row->first_cut == row->end_cut && !row->is_advice &&
+		    gr_waste_is_listed(run, i))
+			run->waste->total_bytes += row->bytes;
+	}
+}
+
+/* Is any row by object, so that the objects have to be judged again? */
+static bool has_objects(const struct gr_waste_run *run)
+{
+	for (uint32_t i = 0; i < run->findings.rows.size; i++)
+		if (gr_waste_is_listed(run, i) &&
+		    gr_waste_check(run->findings.rows.data[i].check)->judge)
+			return true;
+	return false;
+}
+
+struct gr_error *gr_waste_add_up_total(struct gr_waste_run *run)
+{
+	_cleanup_free_ uint64_t *gone = NULL;
+	uint64_t bytes = 0;
+	struct gr_error *err = gr_waste_release(run, &gone, &bytes);
+
+	if (err)
+		return err;
+	run->waste->total_bytes += bytes;
+	add_others(run);
+	return has_objects(run) ? gr_waste_each(run, add_object, gone) : NULL;
+}
