@@ -139,6 +139,15 @@ static uint8_t align_of(struct finder *f, gr_type_id id, unsigned int depth)
 	return align;
 }
 
+struct gr_error *gr_types_align(struct gr_types *types, gr_type_id id,
+				uint64_t *ret)
+{
+	struct finder f = { .types = types };
+
+	*ret = align_of(&f, id, 0);
+	return f.err;
+}
+
 static uint64_t round_up(uint64_t n, uint64_t align)
 {
 	return (n + align - 1) / align * align;

@@ -67,4 +67,9 @@ struct gr_error *gr_map_find_shape(const struct gr_layout *layout,
 				   const struct gr_type *map,
 				   struct gr_map_shape *ret) GR_MUST_CHECK;
 
+/** The alignment of a type, as the compiler lays out fields: a power of two.
+ * It fails only if poll refuses. */
+struct gr_error *gr_types_align(struct gr_types *types, gr_type_id id,
+				uint64_t *ret) GR_MUST_CHECK;
+
 #endif /* GR_MAP_SHAPE_H */
