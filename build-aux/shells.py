@@ -33,7 +33,8 @@ def _every() -> list[Option]:
 def _value(option: Option) -> str:
     if option.kind == "file":
         return "file"
-    return " ".join(option.choices) or "none"
+    words = " ".join(option.choices) or "none"
+    return f", {words}" if option.kind == "names" else words
 
 
 def _branch(verbs: list[str], option: Option) -> str:
@@ -80,8 +81,8 @@ def _long(options: Iterable[Option]) -> str:
 
 # Both shells read this.
 _VALUE = """\
-# The value of an option behind a verb: a file, one of some words, or anything
-# (none).
+# The value of an option behind a verb: a file, one of some words, several of
+# them with commas between (a comma, then the words), or anything (none).
 _goref_value()
 {{
 	local value
@@ -138,12 +139,22 @@ _goref_processes()
 	COMPREPLY+=("${{found[@]}}")
 }}
 
+# Offer the words behind those before the last comma.
+_goref_list()
+{{
+	local before=
+
+	[[ $cur == *,* ]] && before=${{cur%,*}},
+	words=${{*/#/$before}}
+}}
+
 # Offer the words or the files of REPLY.
 _goref_complete()
 {{
 	case $REPLY in
 	file) _goref_files ;;
 	none) ;;
+	', '*) _goref_list ${{REPLY#, }} ;;
 	*) words=$REPLY ;;
 	esac
 }}
@@ -272,6 +283,7 @@ _goref_complete()
 	case $REPLY in
 	file) _files ;;
 	none) _message "$1" ;;
+	', '*) compset -P '*,'; compadd -S '' -- ${{=REPLY#, }} ;;
 	*) compadd -- ${{=REPLY}} ;;
 	esac
 }}

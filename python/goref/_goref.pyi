@@ -1631,6 +1631,58 @@ class Suspects(NamedTuple):  # gr_suspect_report
     """The part of it in blocks of C."""
     gaps: Gaps
 
+class WasteRow(NamedTuple):  # gr_waste_row
+    """Memory that could be saved by one change."""
+
+    check: str
+    bytes: int
+    """Those of slots that would be saved if this were the only change. 0: the
+    advice saves nothing by itself, or the number is not known."""
+    count: int
+    """Objects, maps, goroutines ... that waste them."""
+    type: str | None
+    """The struct, variable, function or package to change; None: the finding is
+    about the whole program."""
+    field: str | None
+    """The field in it: ".name", ".cache[]"."""
+    example: _Addr | None
+    """The address of one of them."""
+    advice: str
+    """What to do: a sentence."""
+
+class WasteAsked(NamedTuple):  # gr_waste_asked
+    """The fate of a check."""
+
+    check: str
+    why_not: str | None
+    """None: it was answered."""
+    needs_values: bool
+
+class Waste(NamedTuple):  # gr_waste
+    """Memory that could be saved without changing what the program does."""
+
+    rows: tuple[WasteRow, ...]
+    """Most bytes first, then by check."""
+    total_bytes: int
+    """The sum of the rows; what two of them would both save counts once."""
+    heap_bytes: int
+    """Slots of the objects that are reached."""
+    heap_objects: int
+    stack_bytes: int
+    """Stacks of all goroutines, which are no part of heap_bytes."""
+    small_rows: int
+    """Rows below min_share."""
+    small_bytes: int
+    """The sum of their bytes."""
+    broken_views: int
+    """Slices and strings whose lengths make no sense; they count as the whole
+    array."""
+    crowded_arrays: int
+    """Arrays with too many separate views; they count as used whole."""
+    asked: tuple[WasteAsked, ...]
+    """The checks that were asked for, in their order."""
+    gaps: Gaps
+
 class CardLink(NamedTuple):  # gr_card_link
     """A reference from or to the object of a card."""
 
@@ -2922,6 +2974,15 @@ class Scan:
         identity: which process it is; the opener gets it as Info.identity."""
     def suspects(self) -> Suspects:
         """The few holders that keep most of the heap alive."""
+    def waste(
+        self, checks: tuple[str, ...] | None = None, min_share: int = 0
+    ) -> Waste:
+        """Find memory that could be saved.
+
+        checks: their names; None: all. Those that need values which the target
+            does not have are not asked.
+        min_share: leave out rows with less of the heap, in millionths.
+        """
     def cards(
         self, types: tuple[str, ...], max_objects: int, max_cards: int
     ) -> Cards:

@@ -144,19 +144,57 @@ def duration(word: str) -> float:
     return float(found[1]) * _SECONDS[found[2]]
 
 
-def share(word: str) -> float:
-    """A percentage above 0, up to 100: 1%, 0.5."""
+def _percentage(word: str) -> float:
     text = unquote(word)
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)%?", text, re.A)
     if not found:
         raise argparse.ArgumentTypeError(
             f"not a percentage: {text} (as 1% or 0.5%)"
         )
-    if not 0 < float(found[1]) <= 100:
+    return float(found[1])
+
+
+def share(word: str) -> float:
+    """A percentage above 0, up to 100: 1%, 0.5."""
+    found = _percentage(word)
+    if not 0 < found <= 100:
         raise argparse.ArgumentTypeError(
             "must be above 0 % and at most 100 %"
         )
-    return float(found[1])
+    return found
+
+
+def percent(word: str) -> float:
+    """A percentage from 0 to 100."""
+    found = _percentage(word)
+    if found > 100:
+        raise argparse.ArgumentTypeError("must be at most 100 %")
+    return found
+
+
+def _unknown(name: str, choices: Sequence[str]) -> str:
+    """The error for a name that is none of the choices."""
+    if not name:
+        return f"a name is missing (as {choices[0]},{choices[1]})"
+    import difflib  # only needed here
+
+    near = difflib.get_close_matches(name, choices, 1, 0.6)
+    hint = f"is it {near[0]}?" if near else f"one of {', '.join(choices)}"
+    return f"there is no {name} ({hint})"
+
+
+def names_of(choices: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+    """A reader of some of the choices, with commas between. Each is taken
+    once."""
+
+    def read(word: str) -> tuple[str, ...]:
+        found = [name.strip() for name in unquote(word).split(",")]
+        for name in found:
+            if name not in choices:
+                raise argparse.ArgumentTypeError(_unknown(name, choices))
+        return tuple(dict.fromkeys(found))
+
+    return read
 
 
 def milliseconds(word: str) -> int:
@@ -278,6 +316,7 @@ _TYPES: dict[str, Callable[[str], Any]] = {
     "seconds": seconds,
     "duration": duration,
     "share": share,
+    "percent": percent,
     "milliseconds": milliseconds,
     "threads": threads,
     "label": label,
@@ -353,6 +392,13 @@ class Parser(argparse.ArgumentParser):
                 *names,
                 type=_of_value(str),
                 choices=option.choices,
+                dest=option.attribute,
+            )
+        elif option.kind == "names":
+            self.add_argument(
+                *names,
+                type=_of_value(names_of(option.choices)),
+                metavar=option.value,
                 dest=option.attribute,
             )
         else:

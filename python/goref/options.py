@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 
 class Option(NamedTuple):
-    """kind: flag, choice, count (0: no limit), limit (a count as the walk
-    takes it), size, seconds, duration (as 60s), share (a percentage),
-    milliseconds, threads, file, text, type (a text that is a name), label,
-    time, or condition (one of the choices and a text, in words of their
-    own)."""
+    """kind: flag, choice, names (some of the choices, with commas between),
+    count (0: no limit), limit (a count as the walk takes it), size, seconds,
+    duration (as 60s), percent, share (a percentage above 0), milliseconds,
+    threads, file, text, type (a text that is a name), label, time, or
+    condition (one of the choices and a text, in words of their own)."""
 
     name: str
     help: str

@@ -159,6 +159,17 @@ def look_at_types(scan):
     assert scan.type_holders(types=types, max_holders=5).types[0].holders
 
 
+def look_at_waste(scan):
+    few = ("slice-capacity", "duplicate-strings")
+    assert len(scan.waste(checks=few, min_share=0).asked) == len(few)
+    every = scan.waste(checks=None, min_share=0)
+    assert {row.check for row in every.rows} <= {a.check for a in every.asked}
+    try:
+        print("there is", scan.waste(checks=("no-such-check",)))
+    except native.load().ArgumentError:
+        pass
+
+
 def look_at_places(scan):
     assert scan.complete(prefix="main.", is_type=True)
     names = scan.complete(prefix="main.")
@@ -335,6 +346,7 @@ def look(scan, out):
     look_at_objects(scan, look_at_lists(scan, out))
     look_at_graph(scan)
     look_at_types(scan)
+    look_at_waste(scan)
     look_at_files(Checked(native.load()), exe, core)
     look_at_a_process(native.load())
 

@@ -118,6 +118,14 @@ def holders(scan):
     scan.list_objects(lambda text: None, with_retained=True)
 
 
+def waste(scan):
+    """With values, if the target has them."""
+    found = scan.waste()
+    put("waste", found.total_bytes, len(found.rows), found.broken_views)
+    for row in found.rows:
+        put(row.check, row.bytes, row.count, row.type, row.field)
+
+
 def _addresses(scan):
     """Addresses of objects all over the heap."""
     pieces = []
@@ -258,7 +266,7 @@ def samples(scan):
 
 def every(scan):
     """All questions that a saved file answers."""
-    for ask in (walks, memory, waiting, sites, histograms, holders,
+    for ask in (walks, memory, waiting, sites, histograms, holders, waste,
                 some_objects):  # fmt: skip
         ask(scan)
 
@@ -279,6 +287,7 @@ ALL = {
     "locals": local_variables,
     "objects": objects,
     "exports": exports,
+    "waste": waste,
     "retained": retained,
     "names": names,
     "every": every,

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 from goref import args, stamp
 from goref.verbs import QUESTIONS, SOURCES, VERBS
 
+WASTE = VERBS["waste"].options
 SCAN, OBJECTS = VERBS["scan"].options, VERBS["objects"].options
 
 
@@ -107,6 +108,49 @@ def test_help(text):
 )
 def test_refused(text, words):
     refused(text, *words)
+
+
+def waste(text):
+    return args.Parser("goref waste", WASTE).parse_text(text)
+
+
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("", None),
+        ("--checks pool", ("pool",)),
+        ("--checks=pool,sparse-map,pool", ("pool", "sparse-map")),
+        ("--checks 'pool, size-class'", ("pool", "size-class")),
+    ],
+)
+def test_names(text, names):
+    assert waste(text).checks == names
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("--checks pools", "there is no pools (is it pool?)"),
+        ("--checks pool,x", "there is no x (one of duplicate-strings, "),
+        ("--checks pool,", "a name is missing (as duplicate-strings,slice"),
+        ("--min-share much", "not a percentage: much (as 1% or 0.5%)"),
+        ("--min-share -1%", "expected one argument"),
+        ("--min-share 101", "must be at most 100 %"),
+    ],
+)
+def test_names_and_percentages_refused(text, words):
+    with pytest.raises(args.UsageError) as error:
+        waste(text)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text, percentage",
+    [("", 1.0), ("0%", 0.0), ("0", 0.0), ("2.5%", 2.5), ("100", 100.0)],
+)
+def test_percentages(text, percentage):
+    given = f"--min-share {text}" if text else ""
+    assert waste(given).min_share == percentage
 
 
 def test_no_words_where_there_are_none():

@@ -48,7 +48,8 @@ def test_no_option_twice(item):
 def test_option_is_whole(option):
     assert option.help[0].isupper() and option.help.endswith((".", ")."))
     assert option.is_flag or option.value
-    assert (option.kind in ("choice", "condition")) == bool(option.choices)
+    has_choices = option.kind in ("choice", "names", "condition")
+    assert has_choices == bool(option.choices)
     assert option.default is None or not option.is_flag
 
 

@@ -88,6 +88,10 @@ def complete(
         found = _files(token)
     elif option is not None and option.kind == "type":
         found = _names(token, is_type=True) if is_current else []
+    elif option is not None and option.kind == "names":
+        before, comma, begin = token.rpartition(",")
+        fits = [c for c in option.choices if c.startswith(begin)]
+        found = [before + comma + c for c in fits]
     elif option is not None:
         found = [c for c in option.choices if c.startswith(token)]
     elif token.startswith("-"):

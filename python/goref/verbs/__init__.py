@@ -6,7 +6,7 @@ Data only.
 """
 
 from ..options import VERIFY, WHY
-from . import first, goroutines, heap, tools
+from . import first, goroutines, heap, tools, waste
 from .compare import DIFF
 from .sources import ATTACH, CORE, OPEN
 from .trace import TRACE
@@ -30,7 +30,7 @@ __all__ = [
 # In the order in which help lists them.
 VERBS = {
     verb.name: verb
-    for module in (first, heap, goroutines, tools)
+    for module in (first, heap, waste, goroutines, tools)
     for verb in vars(module).values()
     if isinstance(verb, Verb)
 }

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scan.waste(), and its rows.
+#include "gdbext/gdbext.h"
+
+#include "waste/waste.h"
+
+GR_DEFINE_CLEANUP(waste, struct gr_waste, gr_waste_destroy)
+
+static bool parse_check(PyObject *item, uint32_t *checks)
+{
+	const char *text = PyUnicode_AsUTF8AndSize(item, NULL);
+
+	for (int i = 0; text && i < GR_NWASTE_CHECKS; i++) {
+		if (strcmp(text, gr_waste_check_name(i)))
+			continue;
+		*checks |= 1U << i;
+		return true;
+	}
+	if (text)
+		PyErr_Format(gr_py_argument_error, "no check of waste: %s",
+			     text);
+	return false;
+}
+
+// The bits of the checks in a tuple of names; all of them without one.
+static bool parse_checks(PyObject *names, uint32_t *ret)
+{
+	Py_ssize_t n = names == Py_None ? 0 : PyTuple_Size(names);
+
+	*ret = names == Py_None ? GR_WASTE_ALL : 0;
+	for (Py_ssize_t i = 0; i < n; i++)
+		if (!parse_check(PyTuple_GetItem(names, i), ret))
+			return false;
+	return n >= 0;
+}
+
+PyObject *gr_py_scan_waste(PyObject *obj, PyObject *args, PyObject *kwargs)
+{
+	struct gr_py_scan *self = (struct gr_py_scan *)obj;
+	_cleanup_(gr_cleanup_waste) struct gr_waste *waste = NULL;
+	struct gr_waste_options options = { .min_share = 0 };
+	PyObject *names = Py_None;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OI:waste",
+					 gr_py_scan_waste_names, &names,
+					 &options.min_share) ||
+	    !parse_checks(names, &options.checks) || !gr_py_scan_enter(self))
+		return NULL;
+	struct gr_error *err = gr_scan_waste(self->scan, &options, &waste);
+	gr_py_scan_leave(self);
+	return err ? gr_py_raise(err) : gr_py_row_new(&gr_py_waste_row, waste);
+}

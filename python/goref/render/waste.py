@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref waste."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from .report import TopReport, fields_of, partial_lines
+from .style import styled, title
+from .table import table, wrapped
+from .units import counted, human_bytes, percent
+
+if TYPE_CHECKING:
+    from .._goref import Waste, WasteRow
+    from .report import Document
+
+TOP = 15  # findings as text
+MIN_SHARE = 1.0  # percent of the heap
+_MILLIONTHS = 10_000  # of a percent
+_UNCERTAIN = "findings may be too large or too small"
+_STACKS = "goroutine-stack"
+_HEAD = ("bytes", "share", "count", "check", "example", "type and field")
+
+
+def share_of(percentage: float) -> int:
+    """The share as the scanner takes it: in millionths."""
+    return round(percentage * _MILLIONTHS)
+
+
+class WasteReport(TopReport["Waste"]):
+    """What could be saved, the most bytes first.
+
+    min_share: percent of the heap that each finding has at least.
+    checks: those that were asked for by name; None: all."""
+
+    min_share: float = MIN_SHARE
+    checks: Sequence[str] | None = None
+
+    def lines(self) -> list[str]:
+        return [
+            *partial_lines(self.partial, _UNCERTAIN),
+            *self._table(),
+            *self._left_out(),
+            *self._notes(),
+            *self._not_asked(),
+            title(self._total()),
+        ]
+
+    def body(self) -> Document:
+        found = self.found
+        return {
+            "checks": [
+                finding_document(row) for row in found.rows[: self.top or None]
+            ],
+            **fields_of(
+                found, "total_bytes heap_bytes heap_objects stack_bytes"
+            ),
+            "min_share": self.min_share,
+            "left_out": {
+                "findings": found.small_rows,
+                "bytes": found.small_bytes,
+            },
+            "asked": [
+                {
+                    "check": asked.check,
+                    "answered": asked.why_not is None,
+                    "why_not": asked.why_not,
+                    "needs_values": asked.needs_values,
+                }
+                for asked in found.asked
+            ],
+            **fields_of(found, "broken_views crowded_arrays"),
+        }
+
+    def _table(self) -> list[str]:
+        """The findings. The first one with an advice has it below."""
+        rows = self.found.rows
+        shown = rows[: (TOP if self.top is None else self.top) or None]
+        if not shown:
+            return []
+        cells = [_HEAD, *(self._cells(row) for row in shown)]
+        head, *lines = table(cells, left=[3, 4, 5], has_head=True)
+        found, said = [head], set()
+        for row, line in zip(shown, lines):
+            found.append(line)
+            if (row.check, row.advice) not in said:
+                said.add((row.check, row.advice))
+                found += wrapped(f"      {row.advice}")
+        left = len(rows) - len(shown)
+        return [
+            *found,
+            *([f"and {left:,} more (--top 0 shows all)"] if left else []),
+            "",
+        ]
+
+    def _cells(self, row: WasteRow) -> tuple[str, ...]:
+        sizes = "", ""
+        if row.bytes:
+            share = percent(row.bytes, self.found.heap_bytes)
+            sizes = human_bytes(row.bytes), share
+        return (
+            *sizes,
+            f"{row.count:,}" if row.count else "",
+            row.check,
+            f"{row.example:#x}" if row.example else "",
+            place(row),
+        )
+
+    def _left_out(self) -> list[str]:
+        found = self.found
+        if not found.small_rows:
+            return []
+        verb = "is" if found.small_rows == 1 else "are"
+        return [
+            f"{counted(found.small_rows, 'finding')} below "
+            f"{share_text(self.min_share)} of the heap "
+            f"({human_bytes(found.small_bytes)} in all) {verb} left out "
+            "(--min-share 0% shows all)"
+        ]
+
+    def _notes(self) -> list[str]:
+        """The doubts, for each of which the answer counts too little."""
+        found = self.found
+        lines = []
+        if found.broken_views:
+            number = found.broken_views
+            views, verb = ("slice or string", "has a length that makes")
+            if number > 1:
+                views, verb = ("slices or strings", "have lengths that make")
+            lines.append(
+                f"{number:,} {views} {verb} no sense: what they refer to "
+                "counts as used whole"
+            )
+        if found.crowded_arrays:
+            number = found.crowded_arrays
+            verb = "has" if number == 1 else "have"
+            used = "counts" if number == 1 else "count"
+            lines.append(
+                f"{counted(number, 'array')} {verb} too many separate views, "
+                f"and {used} as used whole"
+            )
+        return lines
+
+    def _not_asked(self) -> list[str]:
+        """Checks without an answer, by reason."""
+        reasons: dict[str, list[str]] = {}
+        for asked in self.found.asked:
+            if asked.why_not:
+                reasons.setdefault(asked.why_not, []).append(asked.check)
+        lines = [
+            f"not checked: {', '.join(checks)}: {reason}"
+            for reason, checks in reasons.items()
+        ]
+        if self.checks is not None:
+            asked_for = ", ".join(asked.check for asked in self.found.asked)
+            lines.append(f"--checks asks for {asked_for} alone")
+        return lines
+
+    def _total(self) -> str:
+        found = self.found
+        if not found.heap_objects:
+            return "nothing is known: no object of the heap was reached"
+        if not found.total_bytes:
+            return nothing_line(
+                found,
+                self.min_share,
+                is_partial=bool(self.partial),
+                is_about_all=self.checks is None,
+            )
+        line = total_line(found)
+        if sum(row.bytes for row in found.rows) > found.total_bytes:
+            line += "; what several changes would save counts once"
+        return line
+
+
+def place(row: WasteRow) -> str:
+    """What to change: a field of a struct, a variable, a function ..."""
+    return f"{row.type or ''}{row.field or ''}" or "(the whole program)"
+
+
+def share_text(percentage: float) -> str:
+    return f"{percentage:g} %"
+
+
+def total_line(found: Waste) -> str:
+    """The sum, and its share of the heap. Stacks are no part of the heap."""
+    line = (
+        f"{human_bytes(found.total_bytes)} could be saved, "
+        f"{percent(found.total_bytes, found.heap_bytes)} of the heap of "
+        f"{human_bytes(found.heap_bytes)}"
+    )
+    if any(row.check == _STACKS and row.bytes for row in found.rows):
+        line += f" (all stacks have another {human_bytes(found.stack_bytes)})"
+    return line
+
+
+def nothing_line(
+    found: Waste, min_share: float, is_partial: bool, is_about_all: bool
+) -> str:
+    """No finding: that is said of the checks that were made. is_about_all: all
+    checks were asked for."""
+    made = [asked.check for asked in found.asked if asked.why_not is None]
+    if not made:
+        return "no check was made"
+    least = f"{share_text(min_share)} of the heap or more"
+    most = f"that would save {least}" if min_share else "to save"
+    where = "in what could be read, " if is_partial else ""
+    if len(made) == 1:
+        return f"{where}{made[0]} found nothing {most}"
+    who = "no check"
+    if not is_about_all or len(made) < len(found.asked):
+        who = f"none of {len(made)} checks"
+    return f"{where}{who} found anything {most}"
+
+
+def finding_document(row: WasteRow) -> Document:
+    return {
+        **fields_of(row, "check bytes count type field"),
+        "example": None if row.example is None else f"{row.example:#x}",
+        "advice": row.advice,
+    }
