@@ -70,8 +70,10 @@ struct gr_check {
 	 * rows by the variable or field that leads to the object. */
 	bool is_by_place;
 
-	/** Make the state, which is freed by end(). */
+	/** Make the state, which is freed by end(), before any other call. */
 	struct gr_error *(*begin)(struct gr_waste_run *run);
+	/** The reach and the kind of each object are known. */
+	struct gr_error *(*reached)(struct gr_waste_run *run);
 	void (*end)(struct gr_waste_run *run);
 
 	/** Are objects of this kind looked at and judged? */

@@ -105,15 +105,14 @@ static void settle(struct gr_waste_run *run, gr_type_id id, bool is_noscan)
 	if (!t->columns || t->columns->objects < LEAST_OBJECTS ||
 	    !t->columns->nequal)
 		return;
-	uint64_t slot = gr_slot_of(&run->classes,
-				   gr_columns_settle(t->columns), is_noscan);
+	uint64_t slot = gr_slot_of(&run->classes, gr_columns_settle(t->columns),
+				   is_noscan);
 	if (slot < t->slot_bytes)
 		t->saved_bytes = t->slot_bytes - slot;
 }
 
 static void judge(struct gr_waste_run *run,
-		  const struct gr_waste_object *object,
-		  struct gr_saving *ret)
+		  const struct gr_waste_object *object, struct gr_saving *ret)
 {
 	const struct state *s = run->state[GR_WASTE_CONSTANT_FIELD];
 	gr_type_id id = object->kind->type;

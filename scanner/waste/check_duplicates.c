@@ -245,7 +245,7 @@ static void end(struct gr_waste_run *run)
 	free(d);
 }
 
-static struct gr_error *begin(struct gr_waste_run *run)
+static struct gr_error *reached(struct gr_waste_run *run)
 {
 	struct duplicates *d = calloc(1, sizeof(*d));
 
@@ -273,7 +273,7 @@ const struct gr_check gr_check_duplicates = {
 	.advice = "Keep one of all equal values: intern them (package unique, "
 		  "or a map of those that are known).",
 	.is_by_place = true,
-	.begin = begin,
+	.reached = reached,
 	.end = end,
 	.applies = applies,
 	.judge = judge,

@@ -56,8 +56,8 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 		return false;
 	bool is_noscan = gr_type_plan_is_empty(kind->plan);
 	struct fact fact = {
-		.slot_bytes = gr_slot_of(&run->classes, kind->unit_bytes,
-					 is_noscan),
+		.slot_bytes =
+			gr_slot_of(&run->classes, kind->unit_bytes, is_noscan),
 		.best_bytes = gr_struct_layout_best(&layout),
 		.is_noscan = is_noscan,
 	};
@@ -72,8 +72,7 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 }
 
 static void judge(struct gr_waste_run *run,
-		  const struct gr_waste_object *object,
-		  struct gr_saving *ret)
+		  const struct gr_waste_object *object, struct gr_saving *ret)
 {
 	const struct state *s = run->state[GR_WASTE_FIELD_ORDER];
 	const struct fact *fact = &s->of[object->kind->type];

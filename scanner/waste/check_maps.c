@@ -83,8 +83,7 @@ static struct gr_error *look(struct gr_waste_run *run,
 }
 
 static void judge(struct gr_waste_run *run,
-		  const struct gr_waste_object *object,
-		  struct gr_saving *ret)
+		  const struct gr_waste_object *object, struct gr_saving *ret)
 {
 	const struct state *s = run->state[GR_WASTE_SPARSE_MAP];
 	const struct gr_map_kind *kind = s->of[object->kind->type];

@@ -71,9 +71,8 @@ static struct fact find_fact(const struct gr_size_classes *classes,
 		bytes, k, gr_slot_of(classes, k, is_noscan) < slot);
 	struct fact fact = {
 		.slot_bytes = slot,
-		.smaller_bytes = above ? gr_slot_of(classes, above - 1,
-						    is_noscan) :
-					 0,
+		.smaller_bytes =
+			above ? gr_slot_of(classes, above - 1, is_noscan) : 0,
 		.lose_bytes = bytes - (above - 1),
 		.is_noscan = is_noscan,
 	};
@@ -102,8 +101,7 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 }
 
 static void judge(struct gr_waste_run *run,
-		  const struct gr_waste_object *object,
-		  struct gr_saving *ret)
+		  const struct gr_waste_object *object, struct gr_saving *ret)
 {
 	const struct state *s = run->state[GR_WASTE_SIZE_CLASS];
 	uint32_t id = object->kind->label;

@@ -92,9 +92,8 @@ static struct gr_error *find_guard(struct finder *f)
 	return err;
 }
 
-static struct gr_error *find_group(struct finder *f,
-				   const struct gr_goroutine *g,
-				   struct group **ret)
+static struct gr_error *
+find_group(struct finder *f, const struct gr_goroutine *g, struct group **ret)
 {
 	uint64_t entry;
 	struct gr_error *err = gr_goroutine_find_start(f->rt, g, &entry);
@@ -167,8 +166,8 @@ static struct gr_error *add(struct finder *f, struct group *group)
 	group->row.type = "";
 	group->row.field = "";
 	if (gr_func_find(f->rt, group->entry, &func))
-		group->row.type = gr_arena_intern(arena, func.name,
-						  strlen(func.name));
+		group->row.type =
+			gr_arena_intern(arena, func.name, strlen(func.name));
 	group->row.advice = advise(f, group);
 	if (!group->row.type || !group->row.advice)
 		return &gr_enomem;

@@ -234,8 +234,8 @@ bool gr_columns_name(const struct gr_columns *c, struct gr_text *text)
 		if (text->bytes)
 			gr_text_put(text, ", ");
 		put_path(c, i, text);
-		all_zero = all_zero && is_zero(c->first + column->off_bytes,
-					       column->bytes);
+		all_zero = all_zero &&
+			   is_zero(c->first + column->off_bytes, column->bytes);
 	}
 	return all_zero;
 }

@@ -92,9 +92,9 @@ struct gr_error *gr_cuts_mark(struct gr_waste_run *run,
 		if (cuts[i].holder == GR_VERTEX_NONE)
 			gr_bitmap_set(without, cuts[i].vertex);
 		else
-			hidden[spec.nhidden++] = (struct gr_hidden_edge){
-				cuts[i].holder, cuts[i].vertex
-			};
+			hidden[spec.nhidden++] =
+				(struct gr_hidden_edge){ cuts[i].holder,
+							 cuts[i].vertex };
 	}
 	struct gr_error *err =
 		gr_graph_liveness(g, &spec, &poll, &nobody, marked);

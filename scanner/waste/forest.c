@@ -40,9 +40,9 @@ static struct gr_error *class_nodes(struct forest *f,
 		uint32_t root = tree->nodes.data[i].root;
 
 		if (root != UINT32_MAX)
-			f->of_node[i] = 1 + (f->spec->of_root ?
-						     f->spec->of_root[root] :
-						     0);
+			f->of_node[i] =
+				1 +
+				(f->spec->of_root ? f->spec->of_root[root] : 0);
 		err = gr_runtime_step(f->rt, 1);
 	}
 	return err;

@@ -85,8 +85,8 @@ struct gr_error *gr_map_kind_create(struct gr_waste_run *run, gr_type_id map,
 	if (type.kind != GR_KIND_MAP || type.key == GR_TYPE_NONE ||
 	    type.elem == GR_TYPE_NONE)
 		return NULL;
-	struct gr_error *err = gr_map_find_shape(layout, run->types, &type,
-						 &kind->shape);
+	struct gr_error *err =
+		gr_map_find_shape(layout, run->types, &type, &kind->shape);
 	if (err)
 		return err;
 	kind->key = type.key;
@@ -100,11 +100,10 @@ struct gr_error *gr_map_kind_create(struct gr_waste_run *run, gr_type_id map,
 		.extra_bytes = layout->mapextra.size_bytes,
 		.double_load = double_load_of(run->heap->rt),
 	};
-	kind->header_slot_bytes = gr_slot_of(
-		&run->classes, kind->pieces.header_bytes, false);
+	kind->header_slot_bytes =
+		gr_slot_of(&run->classes, kind->pieces.header_bytes, false);
 	if (kind->shape.bytes < GR_MAP_SLOTS ||
-	    kind->shape.bytes > MAX_PIECE_BYTES ||
-	    !kind->pieces.header_bytes ||
+	    kind->shape.bytes > MAX_PIECE_BYTES || !kind->pieces.header_bytes ||
 	    (is_swiss && !kind->pieces.table_bytes))
 		return NULL;
 	*ret = steal_ptr(kind);
@@ -167,8 +166,7 @@ static bool add_piece(struct sum *sum, uint64_t addr, struct piece *ret)
 {
 	if (sum->is_broken)
 		return false;
-	sum->is_broken = !*sum->steps ||
-			 !find_piece(sum->run->heap, addr, ret);
+	sum->is_broken = !*sum->steps || !find_piece(sum->run->heap, addr, ret);
 	if (sum->is_broken)
 		return false;
 	--*sum->steps;
@@ -312,8 +310,7 @@ static void add_buckets(struct sum *sum, const struct piece *array)
 }
 
 /* Would a fresh map have as many buckets, and does the map not grow? */
-static bool is_dense(const struct gr_map_facts *map, uint64_t log,
-		     uint64_t old)
+static bool is_dense(const struct gr_map_facts *map, uint64_t log, uint64_t old)
 {
 	uint64_t load = map->kind->pieces.double_load;
 

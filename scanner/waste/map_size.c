@@ -5,9 +5,9 @@
 
 enum {
 	SLOTS = GR_MAP_SLOTS,
-	MAX_TABLE = 1024, /* slots of a table: maxTableCapacity */
-	MAX_LOAD = 7,	  /* of 8 slots: maxAvgGroupLoad */
-	MIN_SPARE_LOG = 4, /* of so many buckets on: makeBucketArray */
+	MAX_TABLE = 1024,    /* slots of a table: maxTableCapacity */
+	MAX_LOAD = 7,	     /* of 8 slots: maxAvgGroupLoad */
+	MIN_SPARE_LOG = 4,   /* of so many buckets on: makeBucketArray */
 	MAX_TERMS = 1 << 12, /* of a distribution, to each side of its mean */
 	LIST_BYTES = 3 * GR_WORD_BYTES,
 };
@@ -88,10 +88,9 @@ static uint64_t bound(double places, double each)
 static uint64_t tables_bytes(const struct gr_map_pieces *p, uint64_t count,
 			     uint64_t slots)
 {
-	return count *
-	       (gr_slot_of(p->classes, p->table_bytes, false) +
-		gr_slot_of(p->classes, slots / SLOTS * p->piece_bytes,
-			   p->is_noscan));
+	return count * (gr_slot_of(p->classes, p->table_bytes, false) +
+			gr_slot_of(p->classes, slots / SLOTS * p->piece_bytes,
+				   p->is_noscan));
 }
 
 static uint64_t swiss_bytes(const struct gr_map_pieces *p, uint64_t entries)
@@ -127,8 +126,8 @@ static uint64_t list_bytes(const struct gr_map_pieces *p, uint64_t count)
 {
 	// Its array grows by doubling at most.
 	return count ? gr_slot_of(p->classes, LIST_BYTES, false) +
-			       gr_slot_of(p->classes,
-					  2 * count * GR_WORD_BYTES, false) :
+			       gr_slot_of(p->classes, 2 * count * GR_WORD_BYTES,
+					  false) :
 		       0;
 }
 
@@ -145,9 +144,8 @@ static uint64_t bucket_bytes(const struct gr_map_pieces *p, uint64_t entries)
 				  buckets + (buckets >> MIN_SPARE_LOG)) *
 			 p->piece_bytes;
 	uint64_t slot = gr_slot_of(p->classes, bytes, p->is_noscan);
-	uint64_t spare = log < MIN_SPARE_LOG ?
-				 0 :
-				 slot / p->piece_bytes - buckets;
+	uint64_t spare = log < MIN_SPARE_LOG ? 0 :
+					       slot / p->piece_bytes - buckets;
 	struct spread spread = { entries, buckets };
 
 	if (buckets > 1)

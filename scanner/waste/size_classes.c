@@ -45,10 +45,10 @@ struct gr_error *gr_size_classes_read(const struct gr_heap *heap,
 	struct gr_error *err;
 
 	*ret = (struct gr_size_classes){
-		.header_above = layout->has.min_size_for_header ?
-					(uint64_t)layout->consts
-						.min_size_for_header :
-					UINT64_MAX,
+		.header_above =
+			layout->has.min_size_for_header ?
+				(uint64_t)layout->consts.min_size_for_header :
+				UINT64_MAX,
 	};
 	err = read_table(heap, ret);
 	if (err || are_sane(ret))

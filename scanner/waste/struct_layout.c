@@ -69,8 +69,7 @@ struct gr_error *gr_struct_layout_of(struct gr_types *types, gr_type_id id,
 
 bool gr_struct_can_change(const struct gr_type *type)
 {
-	return type->kind == GR_KIND_STRUCT &&
-	       type->role != GR_ROLE_CLOSURE &&
+	return type->kind == GR_KIND_STRUCT && type->role != GR_ROLE_CLOSURE &&
 	       type->role != GR_ROLE_SCHEDULER &&
 	       !gr_has_prefix(type->name, "runtime.") &&
 	       !gr_has_prefix(type->name, "internal/") &&

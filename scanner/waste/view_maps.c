@@ -5,6 +5,8 @@
  */
 #include "waste/views.h"
 
+#include "inferior/recorder.h"
+
 enum {
 	MAX_B = 48,
 	MAX_OVERFLOW = 1 << 20, /* buckets in a chain */

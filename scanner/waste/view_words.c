@@ -2,6 +2,8 @@
 /* What one pointer says of the memory behind it. */
 #include "waste/views.h"
 
+#include "inferior/recorder.h"
+
 /* No slice has so many elements, and no string so many bytes. */
 #define MAX_COUNT (UINT64_C(1) << 47)
 

@@ -201,19 +201,39 @@ static bool needs_reach(const struct gr_waste_run *run)
 	       gr_waste_is_asked(run, GR_WASTE_PINNED_ARRAY);
 }
 
-static struct gr_error *judge_objects(struct gr_waste_run *run)
+/* Call one of the functions of each check that is asked. */
+static struct gr_error *call_all(struct gr_waste_run *run, bool at_begin)
 {
 	struct gr_error *err = NULL;
 
-	if (needs_reach(run))
-		err = gr_reach_init(&run->reach, run->heap);
+	for (int i = 0; !err && i < GR_NWASTE_CHECKS; i++) {
+		const struct gr_check *check = gr_waste_check(i);
+		struct gr_error *(*call)(struct gr_waste_run * run) =
+			at_begin ? check->begin : check->reached;
+
+		if (call && gr_waste_is_asked(run, i))
+			err = call(run);
+	}
+	return err;
+}
+
+static struct gr_error *find_reach(struct gr_waste_run *run)
+{
+	struct gr_error *err = gr_reach_init(&run->reach, run->heap);
+
+	return err ? err : gr_views_collect(run);
+}
+
+static struct gr_error *judge_objects(struct gr_waste_run *run)
+{
+	struct gr_error *err = call_all(run, true);
+
 	if (!err && needs_reach(run))
-		err = gr_views_collect(run);
+		err = find_reach(run);
 	if (!err)
 		err = gr_waste_find_kinds(run);
-	for (int i = 0; !err && i < GR_NWASTE_CHECKS; i++)
-		if (gr_waste_is_asked(run, i) && gr_waste_check(i)->begin)
-			err = gr_waste_check(i)->begin(run);
+	if (!err)
+		err = call_all(run, false);
 	if (!err && has_check(run, true))
 		err = gr_waste_each(run, look, NULL);
 	if (!err && has_check(run, false))
