@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"text/template"
+	"time"
+)
+
+// ----------------------------------------------------------- goroutine-stack
+
+const (
+	deepStacks = 100
+	deepBytes  = 256 << 10
+)
+
+var (
+	never  = make(chan bool)
+	parked = make(chan bool)
+)
+
+//go:noinline
+func descend(depth int) byte {
+	var frame [1000]byte
+	frame[depth%len(frame)] = 1
+	if depth == 0 {
+		return frame[0]
+	}
+	return descend(depth-1) + frame[depth%len(frame)]
+}
+
+// serve needs more than half of deepBytes once, and then hardly any.
+//
+//go:noinline
+func serve() {
+	descend(180)
+	parked <- true
+	<-never
+}
+
+func plantStacks() {
+	for i := 0; i < deepStacks; i++ {
+		go serve()
+	}
+	for i := 0; i < deepStacks; i++ {
+		<-parked
+	}
+	note("main.serve", "", deepStacks*(deepBytes-2048), deepStacks)
+}
+
+// ----------------------------------------------------------- stuck-finalizer
+
+type Resource struct {
+	ID   int
+	data *[512]byte
+}
+
+// A Pair and its twin hold each other, and one has a finalizer: never run.
+type Pair struct {
+	other *Pair
+	data  [504]byte
+}
+
+const resources = 10000
+
+var closing = make(chan bool, 1)
+
+//go:noinline
+func closeResource(*Resource) {
+	select {
+	case closing <- true:
+	default:
+	}
+	<-never
+}
+
+//go:noinline
+func closePair(*Pair) {
+	<-never
+}
+
+//go:noinline
+func newResource(i int) *Resource {
+	made := &Resource{i, new([512]byte)}
+	made.data[0] = byte(i)
+	return made
+}
+
+//go:noinline
+func makeResources() {
+	for i := 0; i < resources; i++ {
+		runtime.SetFinalizer(newResource(i), closeResource)
+	}
+}
+
+//go:noinline
+func makePairs() {
+	for i := 0; i < resources; i++ {
+		one, two := new(Pair), new(Pair)
+		one.other, two.other = two, one
+		runtime.SetFinalizer(one, closePair)
+	}
+}
+
+func plantFinalizers() {
+	grow("main.Pair", "", resources, makePairs)
+	grow("main.closeResource", "", resources, func() {
+		makeResources()
+		runtime.GC()
+		<-closing
+	})
+}
+
+// --------------------------------------------------------------- gc-headroom
+
+func plantHeadroom() {
+	debug.SetGCPercent(400)
+	plantFrugal()
+}
+
+// ---------------------------------------------------------- context-children
+
+var (
+	parent context.Context
+	stop   func()
+)
+
+//go:noinline
+func request() {
+	ctx, cancel := context.WithCancel(parent)
+	if ctx.Err() != nil {
+		cancel()
+	}
+}
+
+func plantContexts() {
+	parent, stop = context.WithCancel(context.Background())
+	grow("context.cancelCtx", ".children", planted, func() {
+		for i := 0; i < planted; i++ {
+			request()
+		}
+	})
+}
+
+// ---------------------------------------------------------------------- pool
+
+const (
+	outliers     = 8
+	outlierBytes = 1 << 20
+)
+
+var buffers sync.Pool
+
+//go:noinline
+func newBuffer(size int) *bytes.Buffer {
+	buffer := bytes.NewBuffer(make([]byte, 0, size))
+	buffer.WriteByte(1)
+	buffer.Reset()
+	return buffer
+}
+
+func plantPool() {
+	for i := 0; i < 200; i++ {
+		buffers.Put(newBuffer(1024))
+		if i%(200/outliers) == 0 {
+			buffers.Put(newBuffer(outlierBytes))
+		}
+	}
+	note("main.buffers", "", outliers*(outlierBytes-1024), outliers)
+}
+
+// ---------------------------------------------------------------- far-timers
+
+//go:noinline
+func later(i int) {
+	payload := new([4096]byte)
+	payload[0] = byte(i)
+	time.AfterFunc(1000*time.Hour, func() {
+		payload[1]++
+	})
+}
+
+func plantTimers() {
+	grow("main.later", "", planted/8, func() {
+		for i := 0; i < planted/8; i++ {
+			later(i)
+		}
+	})
+}
+
+// --------------------------------------------------------------- library-tax
+
+var (
+	patterns  []*regexp.Regexp
+	templates []*template.Template
+)
+
+func plantLibraries() {
+	grow("regexp", "", 400, func() {
+		patterns = make([]*regexp.Regexp, 400)
+		for i := range patterns {
+			patterns[i] = regexp.MustCompile(`^(a|b)*[0-9]+x` + strconv.Itoa(i))
+		}
+	})
+	grow("text/template", "", 400, func() {
+		templates = make([]*template.Template, 400)
+		for i := range templates {
+			text := "{{.Name}} has {{range .Items}}{{.}}{{end}}" + strconv.Itoa(i)
+			templates[i] = template.Must(template.New("t").Parse(text))
+		}
+	})
+}
+
+// -------------------------------------------------------------------- frugal
+
+// An Account fits its slot, and no field is the same in all of them.
+type Account struct {
+	ID      uint64
+	Name    string
+	History []uint64
+	Next    *Account
+	Score   uint64
+}
+
+var accounts []*Account
+
+//go:noinline
+func newAccount(i int) *Account {
+	name := []byte("account-0000000000-0000000000-of-48-bytes-in-all")
+	digits := strconv.AppendInt(nil, int64(i), 10)
+	copy(name[8:18], digits)
+	history := make([]uint64, 6)
+	fill(history, i)
+	return &Account{uint64(i), string(name), history, nil, uint64(i * i)}
+}
+
+func plantFrugal() {
+	accounts = make([]*Account, 2*planted)
+	for i := range accounts {
+		accounts[i] = newAccount(i)
+		if i > 0 {
+			accounts[i].Next = accounts[i/2]
+		}
+	}
+}
+
+// -------------------------------------------------------------------- shared
+
+// Copies has texts that are equal, and each in a much larger array: what one
+// check finds, the other one finds, too.
+type Copies struct {
+	ID   int
+	Data []byte
+}
+
+var copies []*Copies
+
+//go:noinline
+func buildCopies(wasteful bool) {
+	copies = make([]*Copies, planted)
+	for i := range copies {
+		data := bytesOf(i)
+		if wasteful {
+			data = append(make([]byte, 0, 256), data...)
+		} else if i >= different {
+			data = copies[i%different].Data
+		}
+		copies[i] = &Copies{i, data}
+	}
+}
+
+// plantShared: the truth is the total of both.
+func plantShared() {
+	makeTexts("copies")
+	plant("main.Copies", ".Data", planted, buildCopies)
+	texts = nil
+}
+
+// ----------------------------------------------------------------------- mix
+
+func plantMix() {
+	seed, err := strconv.Atoi(os.Args[2])
+	check(err)
+	count, err := strconv.Atoi(os.Args[3])
+	check(err)
+	mixed = newMix(seed, count)
+}
