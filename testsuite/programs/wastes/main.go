@@ -93,6 +93,8 @@ func finish(check string, last func()) {
 	line = strconv.AppendUint(line, objects, 10)
 	line = append(line, `, "bytes": `...)
 	line = strconv.AppendUint(line, bytes, 10)
+	line = append(line, `}, "places": {`...)
+	line = appendPlaces(line)
 	writeLine(append(line, "}}\n"...))
 }
 

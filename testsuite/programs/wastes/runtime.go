@@ -13,6 +13,7 @@ import (
 	"sync"
 	"text/template"
 	"time"
+	"unsafe"
 )
 
 // ----------------------------------------------------------- goroutine-stack
@@ -243,7 +244,7 @@ func newAccount(i int) *Account {
 }
 
 func plantFrugal() {
-	accounts = make([]*Account, 2*planted)
+	accounts = make([]*Account, 4*planted)
 	for i := range accounts {
 		accounts[i] = newAccount(i)
 		if i > 0 {
@@ -292,4 +293,21 @@ func plantMix() {
 	count, err := strconv.Atoi(os.Args[3])
 	check(err)
 	mixed = newMix(seed, count)
+	where("mixed", unsafe.Pointer(&mixed))
+	var one Mix
+	for _, field := range []place{
+		{"name", unsafe.Offsetof(one.name)},
+		{"part", unsafe.Offsetof(one.part)},
+		{"data", unsafe.Offsetof(one.data)},
+		{"window", unsafe.Offsetof(one.window)},
+		{"values", unsafe.Offsetof(one.values)},
+		{"items", unsafe.Offsetof(one.items)},
+		{"next", unsafe.Offsetof(one.next)},
+		{"table", unsafe.Offsetof(one.table)},
+		{"index", unsafe.Offsetof(one.index)},
+		{"box", unsafe.Offsetof(one.box)},
+		{"cell", unsafe.Offsetof(one.cell)},
+	} {
+		truthPlaces = append(truthPlaces, field)
+	}
 }

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of `goref waste' once more, without haste: each in a few lines
+over a walk of its own, which follows the types from the variables of package
+main.
+
+The walk notes for each object the views that lead to it. A view is a pointer
+with what its type says of the memory behind it: lo, hi and used are offsets in
+the object. A string reaches its bytes, a slice its capacity, of which its
+length is in use, a pointer its value."""
+
+import bisect
+import struct
+from collections import Counter, defaultdict, deque
+from typing import NamedTuple
+
+# runtime/sizeclasses.go, the same in all releases.
+CLASSES = [
+    8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224,
+    240, 256, 288, 320, 352, 384, 416, 448, 480, 512, 576, 640, 704, 768,
+    896, 1024, 1152, 1280, 1408, 1536, 1792, 2048, 2304, 2688, 3072, 3200,
+    3456, 4096, 4864, 5376, 6144, 6528, 6784, 6912, 8192, 9472, 9728, 10240,
+    10880, 12288, 13568, 14336, 16384, 18432, 19072, 20480, 21760, 24576,
+    27264, 28672, 32768,
+]  # fmt: skip
+PAGE = 8192
+HEADER = 8
+HEADER_ABOVE = 512  # bytes of an object with pointers, where there are headers
+
+
+class View(NamedTuple):
+    lo: int
+    hi: int
+    used: int
+
+
+class Place(NamedTuple):
+    """The field by which an object is reached: of a struct or a variable."""
+
+    type: str
+    field: str
+
+
+class Object:
+    """An object, from its first byte behind a malloc header."""
+
+    def __init__(self, info):
+        self.addr = info.base_addr
+        self.bytes = info.bytes
+        self.slot = info.slot_bytes
+        self.is_noscan = bool(info.spanclass & 1)
+        self.header = info.header_bytes
+        self.views = []
+        self.places = []
+        self.types = set()  # of values at its begin
+        self.is_text = False
+
+    def add(self, view, place):
+        self.views.append(view)
+        if place not in self.places:
+            self.places.append(place)
+
+    @property
+    def place(self):
+        return self.places[0]
+
+    def intervals(self):
+        """The union of all views: separate intervals, rising."""
+        found = []
+        for lo, hi, used in sorted(self.views):
+            if found and lo <= found[-1][1]:
+                last = found[-1]
+                last[1], last[2] = max(last[1], hi), max(last[2], used)
+            else:
+                found.append([lo, hi, used])
+        return [View(*interval) for interval in found]
+
+
+class Leaf(NamedTuple):
+    """What leads out of a value: at an offset, by a field of a struct."""
+
+    offset: int
+    kind: str
+    type: int
+    place: Place | None  # None: that of the value itself
+
+
+LEADING = ("string", "slice", "pointer", "map", "interface")
+
+
+class Types:
+    def __init__(self, scan):
+        self.scan = scan
+        self._infos, self._leaves = {}, {}
+
+    def __getitem__(self, number):
+        if number not in self._infos:
+            self._infos[number] = self.scan.type_info(number)
+        return self._infos[number]
+
+    def leaves(self, number):
+        if number not in self._leaves:
+            self._leaves[number] = list(self._make(number))
+        return self._leaves[number]
+
+    def _make(self, number):
+        info = self[number]
+        if info.kind in LEADING:
+            yield Leaf(0, info.kind, number, None)
+        elif info.kind == "array":
+            inner = self.leaves(info.elem)
+            size = self[info.elem].size
+            for i in range(info.length if inner else 0):
+                for leaf in inner:
+                    yield leaf._replace(offset=leaf.offset + i * size)
+        elif info.kind == "struct":
+            for field in info.fields:
+                for leaf in self.leaves(field.type):
+                    at = leaf.offset + field.offset
+                    here = Place(info.name, "." + field.name)
+                    yield leaf._replace(offset=at, place=leaf.place or here)
+
+    def align(self, number):
+        info = self[number]
+        if info.kind == "struct":
+            return max([1, *(self.align(f.type) for f in info.fields)])
+        if info.kind == "array":
+            return self.align(info.elem)
+        return min(max(info.size, 1), 8)
+
+    def packed(self, fields):
+        """The size of a struct with these fields in the best order, and in
+        this one."""
+        best = end = 0
+        widest = max([1, *(self.align(f.type) for f in fields)])
+        for field in fields:
+            align = self.align(field.type)
+            end = -(-end // align) * align + self[field.type].size
+            best += self[field.type].size
+        return tuple(-(-n // widest) * widest for n in (best, end))
+
+
+class Heap:
+    """The objects of a scan, and a walk from the variables of main."""
+
+    def __init__(self, scan):
+        self.scan = scan
+        self.types = Types(scan)
+        self.objects = []
+        self.total_bytes = 0
+        size = scan.graph_size()
+        for vertex in range(size.objects):
+            addr = scan.vertex(vertex).addr
+            info = scan.object_info(addr, 0, 0, False, False)
+            self.objects.append(Object(info))
+            self.total_bytes += info.slot_bytes
+        self.objects.sort(key=lambda each: each.addr)
+        self.starts = [each.addr for each in self.objects]
+        self.has_headers = any(each.header for each in self.objects)
+        self.values = defaultdict(set)  # {type: addresses of values}
+        self.maps = {}  # {address of the header: (type, place)}
+        self._queue = deque()
+        self._walk()
+
+    def find(self, addr):
+        i = bisect.bisect_right(self.starts, addr) - 1
+        if i >= 0 and addr < self.starts[i] + self.objects[i].bytes:
+            return self.objects[i]
+        return None
+
+    def slot(self, size, is_noscan):
+        if size == 0:
+            return 0
+        if self.has_headers and not is_noscan and size > HEADER_ABOVE:
+            if size + HEADER <= CLASSES[-1]:
+                size += HEADER
+        if size <= CLASSES[-1]:
+            return CLASSES[bisect.bisect_left(CLASSES, size)]
+        return -(-size // PAGE) * PAGE
+
+    # ---------------------------------------------------------------- walk
+
+    def _walk(self):
+        size = self.scan.graph_size()
+        for vertex in range(size.objects, size.roots_end):
+            row = self.scan.vertex(vertex)
+            if row.kind != "global" or not row.name.startswith("main."):
+                continue
+            root = self.scan.value_place(vertex)
+            if root.form == "value" and root.addr:
+                place = Place(row.name.partition(" ")[0], "")
+                self._value(root.type, root.addr, 1, place)
+        while self._queue:
+            self._value(*self._queue.popleft())
+
+    def _value(self, number, addr, count, place):
+        """Follow values of a type that lie one behind the other."""
+        leaves = self.types.leaves(number)
+        size = self.types[number].size
+        if count == 1 and self.types[number].kind == "struct":
+            if addr in self.values[number]:
+                return
+            self.values[number].add(addr)
+        if not leaves or not size:
+            return
+        content = self.scan.read(addr, size * count)
+        for i in range(count):
+            for leaf in leaves:
+                self._leaf(leaf, content, i * size + leaf.offset, place)
+
+    def _leaf(self, leaf, content, at, place):
+        place = leaf.place or place
+        (word,) = struct.unpack_from("<Q", content, at)
+        if not word:
+            return
+        if leaf.kind == "pointer":
+            self._pointer(self.types[leaf.type].elem, word, place)
+        elif leaf.kind == "string":
+            (length,) = struct.unpack_from("<Q", content, at + 8)
+            self._view(word, length, length, place, is_text=True)
+        elif leaf.kind == "slice":
+            length, capacity = struct.unpack_from("<QQ", content, at + 8)
+            self._slice(leaf.type, word, length, capacity, place)
+        elif leaf.kind == "map":
+            self._map(leaf.type, word, place)
+        else:
+            (data,) = struct.unpack_from("<Q", content, at + 8)
+            self._interface(leaf.type, word, data, place)
+
+    def _pointer(self, number, addr, place):
+        size = self.types[number].size
+        found = self._view(addr, size, size, place)
+        if found and found.addr == addr:
+            found.types.add(number)
+        self._queue.append((number, addr, 1, place))
+
+    def _slice(self, number, addr, length, capacity, place):
+        elem = self.types[number].elem
+        size = self.types[elem].size
+        is_text = self.types[elem].name == "uint8"
+        self._view(addr, length * size, capacity * size, place, is_text)
+        if capacity and self.types.leaves(elem):
+            self._queue.append((elem, addr, capacity, place))
+
+    def _interface(self, number, word, data, place):
+        made = self.scan.dynamic_type(number, word)
+        if made.type is None or not data:
+            return
+        if not made.is_direct:
+            self._pointer(made.type, data, place)
+        elif self.types[made.type].kind == "pointer":
+            self._pointer(self.types[made.type].elem, data, place)
+
+    def _map(self, number, header, place):
+        if header in self.maps:
+            return
+        self.maps[header] = number, place
+        info = self.types[number]
+        for key, elem in self.scan.map_entries(number, header):
+            self._value(info.key, key, 1, place)
+            self._value(info.elem, elem, 1, place)
+
+    def _view(self, addr, used, reached, place, is_text=False):
+        found = self.find(addr)
+        if found:
+            lo = addr - found.addr
+            hi = min(lo + reached, found.bytes)
+            found.add(View(lo, hi, min(lo + used, hi)), place)
+            found.is_text |= is_text
+        return found
+
+
+# --------------------------------------------------------------------- checks
+
+
+def rows():
+    return defaultdict(Counter)
+
+
+def count(found, place, saved):
+    if saved > 0:
+        found[place]["bytes"] += saved
+        found[place]["count"] += 1
+
+
+def seen(heap):
+    return (each for each in heap.objects if each.views)
+
+
+def pinned_array(heap):
+    found = rows()
+    for each in seen(heap):
+        less = sum(
+            heap.slot(hi - lo, each.is_noscan)
+            for lo, hi, _ in each.intervals()
+        )
+        count(found, each.place, each.slot - less)
+    return found
+
+
+def slice_capacity(heap):
+    found = rows()
+    for each in seen(heap):
+        saved = sum(
+            heap.slot(hi - lo, each.is_noscan)
+            - heap.slot(used - lo, each.is_noscan)
+            for lo, hi, used in each.intervals()
+        )
+        count(found, each.place, saved)
+    return found
+
+
+def duplicate_strings(heap):
+    """Of objects that each view covers whole, and in the same way."""
+    groups = defaultdict(list)
+    for each in seen(heap):
+        views = set(each.views)
+        if not each.is_text or len(views) > 1 or not each.is_noscan:
+            continue
+        lo, hi, used = views.pop()
+        if lo == 0 and heap.slot(hi, True) == each.slot and each.bytes >= 16:
+            content = heap.scan.read(each.addr, used)
+            groups[each.place, content].append(each)
+    found = rows()
+    for (place, _), equal in groups.items():
+        for each in equal[1:]:
+            count(found, place, each.slot)
+    return found
+
+
+def records(heap):
+    """The objects that are one value of a struct, by type."""
+    found = defaultdict(list)
+    for each in seen(heap):
+        if len(each.types) == 1:
+            (number,) = each.types
+            info = heap.types[number]
+            is_whole = set(each.views) == {View(0, info.size, info.size)}
+            fits = heap.slot(info.size, each.is_noscan) == each.slot
+            if info.kind == "struct" and is_whole and fits:
+                found[number].append(each)
+    return found
+
+
+def constant_field(heap):
+    found = rows()
+    for number, objects in records(heap).items():
+        info = heap.types[number]
+        is_noscan = objects[0].is_noscan
+        contents = [heap.scan.read(each.addr, info.size) for each in objects]
+        for field in info.fields:
+            end = field.offset + heap.types[field.type].size
+            values = {content[field.offset : end] for content in contents}
+            others = [f for f in info.fields if f != field]
+            less = heap.slot(heap.types.packed(others)[1], is_noscan)
+            if len(values) == 1 and len(objects) > 1:
+                for each in objects:
+                    place = Place(info.name, "." + field.name)
+                    count(found, place, each.slot - less)
+    return found
+
+
+def field_order(heap):
+    found = rows()
+    for number, objects in records(heap).items():
+        info = heap.types[number]
+        best, _ = heap.types.packed(info.fields)
+        for each in objects:
+            less = heap.slot(best, each.is_noscan)
+            count(found, Place(info.name, ""), each.slot - less)
+    return found
+
+
+CHECKS = {
+    "duplicate-strings": duplicate_strings,
+    "slice-capacity": slice_capacity,
+    "pinned-array": pinned_array,
+    "constant-field": constant_field,
+    "field-order": field_order,
+}
+
+
+def answer(scan):
+    """The rows of each check, as lists; and the places that lead to one object
+    each: which of them is first depends on the order of the walk."""
+    heap = Heap(scan)
+    found = {
+        name: [[*place, n["bytes"], n["count"]] for place, n in rows.items()]
+        for name, rows in ((name, ask(heap)) for name, ask in CHECKS.items())
+    }
+    shared = {tuple(each.places) for each in seen(heap) if each.places[1:]}
+    return {"rows": found, "shared": sorted(shared)}

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""goref waste against programs that know what they waste: each check, each
+release."""
+
+import json
+
+import pytest
+
+from session import run_goref
+from targets import Target
+from toolchains import RELEASES, Variant, variants
+
+CHECKS = (
+    "duplicate-strings", "slice-capacity", "pinned-array", "sparse-map",
+    "constant-field", "goroutine-stack", "stuck-finalizer", "gc-headroom",
+    "context-children", "pool", "size-class", "field-order", "tiny-objects",
+    "far-timers", "library-tax",
+)  # fmt: skip
+COUNTED = [check for check in CHECKS if check != "gc-headroom"]
+NEAR = 0.01
+CENTRAL = Variant(RELEASES[-1], "default")
+
+
+def ask(target, options=""):
+    run = run_goref(target, [f"goref waste --json {options}"])
+    assert run.rc == 0, run.stderr
+    return run.json()
+
+
+def rows_of(document, check):
+    return [row for row in document["checks"] if row["check"] == check]
+
+
+def names(row):
+    """The type and the field of a row, without its elements."""
+    return row["type"], (row["field"] or "").removesuffix("[]")
+
+
+def is_of(row, finding):
+    """Is the row about what the program has planted? Several names of the
+    program are separated by bars."""
+    name, field = names(row)
+    return (
+        name in finding["type"].split("|")
+        and field in finding["field"].split("|")
+    )
+
+
+def is_near(found, truth):
+    return abs(found - truth) <= NEAR * truth
+
+
+@pytest.fixture(scope="module")
+def planted(farm):
+    """planted(variant, mode): a program with the waste of one check, and all
+    rows about it."""
+    made = {}
+
+    def make(variant, mode, options="--min-share 0%"):
+        key = variant, mode, options
+        if key not in made:
+            target = farm.target("wastes", variant, args=mode.split())
+            made[key] = target, ask(target, options)
+        return made[key]
+
+    return make
+
+
+@pytest.mark.parametrize("check", COUNTED)
+@variants("default")
+def test_finds_what_was_planted(planted, variant, check):
+    target, document = planted(variant, check)
+    rows = rows_of(document, check)
+    for finding in target.truth["findings"]:
+        found = [row for row in rows if is_of(row, finding)]
+        total = sum(row["bytes"] for row in found)
+        if finding["bytes"]:
+            assert is_near(total, finding["bytes"]), (finding, rows)
+            assert found[0]["advice"].endswith("."), found
+            count = sum(row["count"] for row in found)
+            assert is_near(count, finding["count"]), (finding, found)
+        else:
+            assert total <= document["heap_bytes"] * NEAR, (finding, found)
+
+
+@pytest.mark.parametrize("check", COUNTED)
+@variants("default")
+def test_finds_nothing_else(planted, variant, check):
+    """What the check finds beside it is small."""
+    target, document = planted(variant, check)
+    for row in rows_of(document, check):
+        if not any(is_of(row, f) for f in target.truth["findings"]):
+            assert row["bytes"] <= document["heap_bytes"] * NEAR, row
+
+
+@pytest.mark.parametrize("check", COUNTED)
+@variants(newest=("default",))
+def test_examples(planted, variant, check):
+    """The example is an object that a path by that field leads to."""
+    target, document = planted(variant, check)
+    rows = [
+        row
+        for row in rows_of(document, check)
+        if any(is_of(row, f) for f in target.truth["findings"])
+    ]
+    asked = [row for row in rows if row["example"]]
+    if check != "goroutine-stack":
+        assert asked, rows
+    commands = [f"goref object {row['example']} --json" for row in asked]
+    run = run_goref(target, commands)
+    assert run.rc == 0, run.stderr
+    for number, row in enumerate(asked):
+        document = run.json(number)
+        assert document["reachable"], (row, document)
+
+
+@variants("default")
+def test_heap_is_that_of_the_program(planted, variant):
+    """Shares are of what the program itself counts."""
+    target, document = planted(variant, "frugal")
+    assert is_near(document["heap_bytes"], target.truth["heap"]["bytes"])
+
+
+@variants("default")
+def test_nothing_in_a_frugal_program(planted, variant):
+    _, document = planted(variant, "frugal", "")
+    assert document["checks"] == []
+    assert document["total_bytes"] == 0
+
+
+@variants("default")
+def test_collector_is_advice(planted, variant):
+    """A heap that may grow to five times its size: no bytes of the total."""
+    _, document = planted(variant, "gc-headroom", "")
+    (row,) = document["checks"]
+    assert row["check"] == "gc-headroom"
+    assert row["bytes"] == 0 and "GOGC" in row["advice"], row
+    assert document["total_bytes"] == 0
+
+
+@variants("default")
+def test_total_counts_once(planted, variant):
+    """Equal texts, each in an array with room for more: a common array saves
+    more than all that clipping them would, and the total is that of both."""
+    target, document = planted(variant, "shared")
+    (finding,) = target.truth["findings"]
+    rows = [row for row in document["checks"] if is_of(row, finding)]
+    kinds = {row["check"] for row in rows}
+    assert {"duplicate-strings", "slice-capacity"} <= kinds, rows
+    total = sum(row["bytes"] for row in document["checks"])
+    others = total - sum(row["bytes"] for row in rows)
+    assert document["total_bytes"] < total
+    least = finding["bytes"] * (1 - NEAR)
+    most = finding["bytes"] * (1 + NEAR) + others
+    assert least <= document["total_bytes"] <= most, document
+
+
+@variants(newest=("default",))
+def test_small_rows_are_left_out(planted, variant):
+    target, whole = planted(variant, "slice-capacity")
+    document = ask(target)
+    least = document["heap_bytes"] / 100
+    expected = [row for row in whole["checks"] if row["bytes"] >= least]
+    found = [row for row in document["checks"] if row["bytes"]]
+    assert found == expected
+    small = [row for row in whole["checks"] if 0 < row["bytes"] < least]
+    assert document["small_rows"] == len(small)
+    assert document["small_bytes"] == sum(row["bytes"] for row in small)
+    assert document["total_bytes"] <= whole["total_bytes"]
+
+
+@variants(newest=("default",))
+def test_chosen_checks(planted, variant):
+    """Each check alone finds what it finds among all."""
+    target, whole = planted(variant, "mix 3 20000")
+    for check in COUNTED:
+        document = ask(target, f"--min-share 0% --checks {check}")
+        assert document["checks"] == rows_of(whole, check), check
+        total = sum(row["bytes"] for row in document["checks"])
+        assert document["total_bytes"] <= total
+
+
+@variants(newest=("default",))
+def test_saved_files(planted, variant, tmp_path):
+    """A saved file has what needs no values; all of it with values."""
+    target, whole = planted(variant, "mix 3 20000")
+    files = [tmp_path / "without", tmp_path / "with"]
+    commands = [f"goref save {files[0]}", f"goref save {files[1]} --values"]
+    run = run_goref(target, commands)
+    assert run.rc == 0, run.stderr
+    without, with_values = (opened(file) for file in files)
+    assert with_values["checks"] == whole["checks"]
+    needs = {"duplicate-strings", "constant-field"}
+    expected = [row for row in whole["checks"] if row["check"] not in needs]
+    assert without["checks"] == expected
+
+
+def opened(file):
+    from session import run_cli
+
+    done = run_cli(["open", file, "waste", "--json", "--min-share", "0%"])
+    assert done.returncode in (0, 3), done.stderr
+    return json.loads(done.stdout)
+
+
+assert Target

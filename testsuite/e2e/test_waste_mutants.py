@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cores whose strings, slices and maps make no sense: `goref waste' answers, in
+little time and memory, and says in one line what it could not use.
+GOREF_MUTATIONS=1000 for the long run."""
+
+import os
+
+import pytest
+
+import mutate
+import mutate_waste
+from session import run_goref
+from toolchains import RELEASES, variants
+
+NCORES = 42  # of all releases
+CHECKS = 15
+KINDS = [kind.__name__ for kind in mutate_waste.KINDS]
+
+
+@pytest.fixture(scope="module")
+def mixed(farm):
+    """mixed(variant): the core, and how it is damaged."""
+    made = {}
+
+    def make(variant):
+        if variant not in made:
+            args = mutate_waste.MIX
+            target = farm.target("wastes", variant, args=args)
+            made[variant] = target, mutate_waste.way_of(target)
+        return made[variant]
+
+    return make
+
+
+def whole(document):
+    """The answer adds up."""
+    rows = document["checks"]
+    total = sum(row["bytes"] for row in rows)
+    assert document["total_bytes"] <= total
+    room = document["heap_bytes"] + document["stack_bytes"]
+    assert document["total_bytes"] <= room
+    for row in rows:
+        assert 0 <= row["bytes"] <= room, row
+        assert row["count"] > 0, row
+    assert [row["bytes"] for row in rows] == sorted(
+        (row["bytes"] for row in rows), reverse=True
+    )
+
+
+@variants("default")
+def test_damaged_cores(mixed, variant, tmp_path):
+    target, way = mixed(variant)
+    count = int(os.environ.get("GOREF_MUTATIONS", NCORES)) // len(RELEASES)
+    first = RELEASES.index(variant.release) * count
+    broken = crowded = 0
+    for answer in mutate.run(way, target, tmp_path, first, count):
+        assert not mutate.is_bad(answer), answer
+        may_end = any(word in answer.question.text for word in mutate.ENDS)
+        assert not answer.error or may_end, answer
+        if answer.document and not answer.error:
+            whole(answer.document)
+            broken += answer.document["broken_views"]
+            crowded += answer.document["crowded_arrays"]
+            if answer.kind == "strings":
+                assert answer.document["broken_views"], answer
+    assert broken
+    assert crowded or count < len(KINDS)
+
+
+@pytest.mark.parametrize("kind", ["strings", "lengths"])
+@variants(newest=("default",))
+def test_one_line(mixed, variant, kind, tmp_path):
+    """Views that make no sense are one line of the answer, however many."""
+    target, way = mixed(variant)
+    damaged = tmp_path / "damaged"
+    mutate.copy_sparse(target.core, damaged)
+    core = mutate.Core(damaged)
+    fields = getattr(mutate_waste, "STRINGS" if kind == "strings" else "SLICES")
+    for field in fields:
+        for at in way.points.headers[field]:
+            core.put(at + mutate_waste.WORD, 1 << 40)
+    core.close()
+    whole_text = run_goref(target, ["goref waste"]).parts[0]
+    damaged_target = target.__class__(
+        target.kind, target.exe, target.truth, core=damaged
+    )
+    run = run_goref(damaged_target, ["goref waste", "goref waste --json"])
+    assert run.rc in (0, 3), run.stderr
+    told = [line for line in run.parts[0].splitlines() if "no sense" in line]
+    assert len(told) <= 1, run.parts[0]
+    assert run.json(1)["broken_views"] >= 100
+    before = len(whole_text.splitlines())
+    assert len(run.parts[0].splitlines()) < before + 40
