@@ -52,11 +52,13 @@ class Groups:
 
 def rows_of(document, check):
     """Those about fields and variables of package main."""
+    rows = [row for row in document["checks"] if row["check"] == check]
     return [
-        (row["type"], row["field"].removesuffix("[]"), row["bytes"], row["count"])
-        for row in document["checks"]
-        if row["check"] == check and row["type"].startswith("main.")
-    ]
+        (row["type"], (row["field"] or "").removesuffix("[]"), row["bytes"],
+         row["count"])
+        for row in rows
+        if (row["type"] or "").startswith("main.")
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", [1, 2])
