@@ -167,6 +167,19 @@ type paddedTwin struct {
 	A, C, E bool
 }
 
+// Arrays of such values.
+type PaddedRow struct {
+	A uint32
+	B uint64
+	C uint32
+	D uint64
+}
+
+type paddedRowTwin struct {
+	B, D uint64
+	A, C uint32
+}
+
 // Fields that a caller sees can move, too: those with pointers.
 type PaddedLinks struct {
 	A    uint32
@@ -193,6 +206,8 @@ var (
 	paddedTwins      []*paddedTwin
 	paddedLinks      []*PaddedLinks
 	paddedLinksTwins []*paddedLinksTwin
+	paddedRows       [][]PaddedRow
+	paddedRowTwins   [][]paddedRowTwin
 )
 
 //go:noinline
@@ -229,9 +244,29 @@ func buildPaddedLinks(wasteful bool) {
 	}
 }
 
+//go:noinline
+func buildPaddedRows(wasteful bool) {
+	paddedRows, paddedRowTwins = nil, make([][]paddedRowTwin, 200)
+	if wasteful {
+		paddedRows, paddedRowTwins = make([][]PaddedRow, 200), nil
+	}
+	for i := 0; i < 200; i++ {
+		if !wasteful {
+			paddedRowTwins[i] = make([]paddedRowTwin, 128)
+			continue
+		}
+		paddedRows[i] = make([]PaddedRow, 128)
+		for k := range paddedRows[i] {
+			n := uint64(i*128 + k)
+			paddedRows[i][k] = PaddedRow{uint32(n), n, uint32(n), n}
+		}
+	}
+}
+
 func plantOrder() {
 	plant("main.Padded", "", planted, buildPadded)
 	plant("main.PaddedLinks", "", planted, buildPaddedLinks)
+	plant("main.PaddedRow", "", 200, buildPaddedRows)
 }
 
 // -------------------------------------------------------------- tiny-objects

@@ -32,6 +32,31 @@ type Cut struct {
 	Whole, Part string
 }
 
+// Structs in structs, in slices and in maps.
+type Outer struct {
+	ID    int
+	inner Inner
+}
+
+type Inner struct {
+	ID   int
+	Name string
+}
+
+type Row struct {
+	ID   int
+	Name string
+}
+
+type Entity struct {
+	ID   int
+	Name string
+}
+
+type Grid struct {
+	Names [4]string
+}
+
 type Table struct {
 	labels map[int]string
 	words  []string
@@ -43,6 +68,10 @@ var (
 	tagged []*Tagged
 	shared []*Shared
 	cut    []*Cut
+	outers []*Outer
+	sheet  []Row
+	byID   map[int]Entity
+	grids  []*Grid
 	table  *Table
 	lines  []string
 )
@@ -148,6 +177,62 @@ func buildWords(to *[]string, wasteful bool) {
 	*to = words
 }
 
+// equal is the text number i: a new one, or that of the first with it.
+//
+//go:noinline
+func equal(i int, wasteful bool, first func(i int) string) string {
+	if wasteful || i < different {
+		return textOf(i, true)
+	}
+	return first(i % different)
+}
+
+//go:noinline
+func buildOuters(wasteful bool) {
+	outers = make([]*Outer, planted)
+	for i := range outers {
+		text := equal(i, wasteful, func(i int) string {
+			return outers[i].inner.Name
+		})
+		outers[i] = &Outer{i, Inner{i, text}}
+	}
+}
+
+//go:noinline
+func buildSheet(wasteful bool) {
+	sheet = make([]Row, planted)
+	for i := range sheet {
+		text := equal(i, wasteful, func(i int) string {
+			return sheet[i].Name
+		})
+		sheet[i] = Row{i, text}
+	}
+}
+
+//go:noinline
+func buildByID(wasteful bool) {
+	byID = make(map[int]Entity, planted)
+	for i := 0; i < planted; i++ {
+		text := equal(i, wasteful, func(i int) string {
+			return byID[i].Name
+		})
+		byID[i] = Entity{i, text}
+	}
+}
+
+//go:noinline
+func buildGrids(wasteful bool) {
+	grids = make([]*Grid, planted/4)
+	for i := range grids {
+		grids[i] = new(Grid)
+		for k := range grids[i].Names {
+			grids[i].Names[k] = equal(4*i+k, wasteful, func(i int) string {
+				return grids[i/4].Names[i%4]
+			})
+		}
+	}
+}
+
 // plantDuplicates: other texts for each field, as a common array of two fields
 // would be another change.
 func plantDuplicates() {
@@ -159,6 +244,14 @@ func plantDuplicates() {
 	plant("main.Shared", ".Text", planted/4, buildShared)
 	makeTexts("cut")
 	plant("main.Cut", ".Whole|.Part", 0, buildCut)
+	makeTexts("inner")
+	plant("main.Outer|main.Inner", ".inner.Name|.Name", planted, buildOuters)
+	makeTexts("row")
+	plant("main.Row", ".Name", planted, buildSheet)
+	makeTexts("entity")
+	plant("main.Entity", ".Name", planted, buildByID)
+	makeTexts("grid")
+	plant("main.Grid", ".Names", planted, buildGrids)
 	table = new(Table)
 	makeTexts("label")
 	plant("main.Table", ".labels", planted, buildLabels)
