@@ -34,6 +34,8 @@ struct gr_waste_object {
 	const uint8_t *host;
 };
 
+enum { GR_SPAN_OF_SHIFT = 8 };
+
 /** A waste question while it is answered. */
 struct gr_waste_run {
 	struct gr_answers *answers;
@@ -49,9 +51,10 @@ struct gr_waste_run {
 	const struct gr_waste_options *options;
 	bool has_values;	   /**< Memory without pointers can be read. */
 	struct gr_content content; /**< See gr_waste_content(). */
-	const struct gr_span *last_span; /**< Of gr_waste_object_get(). */
-	struct gr_waste *waste;		 /**< The answer. */
-	void *state[GR_NWASTE_CHECKS];	 /**< The checks' own. */
+	/** By obj >> GR_SPAN_OF_SHIFT: the first span with such an object. */
+	uint32_t *span_of;
+	struct gr_waste *waste;	       /**< The answer. */
+	void *state[GR_NWASTE_CHECKS]; /**< The checks' own. */
 };
 
 /** What one object would save. */

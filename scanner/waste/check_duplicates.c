@@ -14,6 +14,7 @@
 #include "waste/objects.h"
 
 enum {
+	CHECK = 1 << GR_WASTE_DUPLICATE_STRINGS,
 	TABLE_SHARE = 5, /* one object in so many has a row at a time */
 	TABLE_LEAST = 1 << 16,
 	MAX_PARTS = 64,
@@ -31,6 +32,8 @@ struct duplicates {
 	struct gr_waste_run *run;
 	uint64_t *bits; /* A bit an object: it could be another one. */
 	struct gr_content contents[2];
+	const uint8_t *bytes[2]; /* of the objects that are compared */
+	gr_obj read;		 /* whose bytes are the first of them */
 	struct row *rows, *spare;
 	size_t nrows, capacity;
 	unsigned int part, nparts;
@@ -74,14 +77,6 @@ static bool find_range(const struct gr_waste_run *run,
 				    object->slot_bytes;
 }
 
-static bool is_candidate(const struct gr_waste_run *run,
-			 const struct gr_waste_object *object,
-			 struct range *ret)
-{
-	return object->kind->checks & 1 << GR_WASTE_DUPLICATE_STRINGS &&
-	       find_range(run, object, ret);
-}
-
 static const uint8_t *content(struct duplicates *d, int which,
 			      const struct gr_waste_object *object,
 			      const struct range *range)
@@ -99,7 +94,7 @@ static struct gr_error *count(struct gr_waste_run *run,
 	struct duplicates *d = ctx;
 	struct range range;
 
-	d->nrows += is_candidate(run, object, &range);
+	d->nrows += find_range(run, object, &range);
 	return NULL;
 }
 
@@ -112,7 +107,7 @@ static struct gr_error *add_row(struct gr_waste_run *run,
 	struct range range;
 	uint32_t hash;
 
-	if (!is_candidate(run, object, &range))
+	if (!find_range(run, object, &range))
 		return NULL;
 	bytes = content(d, 0, object, &range);
 	if (!bytes)
@@ -150,28 +145,44 @@ static void sort_rows(struct duplicates *d)
 
 // ------------------------------------------------------------------- equality
 
-/* Has an object the content of another one? */
-static bool is_equal(struct duplicates *d, gr_obj first, gr_obj other)
-{
-	struct gr_waste_object a, b;
-	const uint8_t *at, *bt;
-	struct range ar, br;
+/* A content that was found, by the first object that has it. */
+struct known {
+	gr_obj obj;
+	enum gr_form form;
+	struct range range;
+};
 
-	gr_waste_object_get(d->run, first, &a);
-	gr_waste_object_get(d->run, other, &b);
-	if (a.kind->form != b.kind->form || !find_range(d->run, &a, &ar) ||
-	    !find_range(d->run, &b, &br) || ar.bytes != br.bytes)
-		return false;
-	at = content(d, 0, &a, &ar);
-	bt = content(d, 1, &b, &br);
-	return at && bt && !memcmp(at, bt, ar.bytes);
+/* Has an object the content that was read last? */
+static bool is_equal(const struct duplicates *d, const struct known *a,
+		     const struct known *b)
+{
+	return a->form == b->form && a->range.bytes == b->range.bytes &&
+	       d->bytes[0] && d->bytes[1] &&
+	       !memcmp(d->bytes[0], d->bytes[1], a->range.bytes);
+}
+
+/* Get the bytes of an object as content number @p which. */
+static void read_content(struct duplicates *d, int which, gr_obj obj,
+			 struct known *ret)
+{
+	struct gr_waste_object object;
+
+	if (which == 0 && d->read == obj)
+		return;
+	gr_waste_object_get(d->run, obj, &object);
+	*ret = (struct known){ .obj = obj, .form = object.kind->form };
+	d->bytes[which] = find_range(d->run, &object, &ret->range) ?
+				  content(d, which, &object, &ret->range) :
+				  NULL;
+	if (which == 0)
+		d->read = obj;
 }
 
 /* Find the objects of one hash that are equal to one before them. */
 static struct gr_error *compare_rows(struct duplicates *d, size_t first,
 				     size_t end)
 {
-	gr_obj contents[MAX_CONTENTS];
+	struct known contents[MAX_CONTENTS], own;
 	struct gr_error *err = NULL;
 	size_t n = 0;
 
@@ -179,12 +190,15 @@ static struct gr_error *compare_rows(struct duplicates *d, size_t first,
 		bool is_known = false;
 
 		err = gr_runtime_step(d->run->heap->rt, n + 1);
-		for (size_t k = 0; !is_known && k < n; k++)
-			is_known = is_equal(d, contents[k], d->rows[i].obj);
+		read_content(d, 1, d->rows[i].obj, &own);
+		for (size_t k = 0; !is_known && k < n; k++) {
+			read_content(d, 0, contents[k].obj, &contents[k]);
+			is_known = is_equal(d, &contents[k], &own);
+		}
 		if (is_known)
-			gr_bitmap_set(d->bits, d->rows[i].obj);
+			gr_bitmap_set(d->bits, own.obj);
 		else if (n < MAX_CONTENTS)
-			contents[n++] = d->rows[i].obj;
+			contents[n++] = own;
 	}
 	return err;
 }
@@ -195,7 +209,8 @@ static struct gr_error *find_in_part(struct duplicates *d)
 	struct gr_error *err;
 
 	d->nrows = 0;
-	err = gr_waste_each(d->run, add_row, d);
+	d->read = GR_OBJ_NONE;
+	err = gr_waste_each(d->run, CHECK, add_row, d);
 	if (err)
 		return err;
 	sort_rows(d);
@@ -213,7 +228,7 @@ static struct gr_error *find_in_part(struct duplicates *d)
 static struct gr_error *find_all(struct duplicates *d)
 {
 	uint64_t most = d->run->heap->nobjs / TABLE_SHARE + TABLE_LEAST;
-	struct gr_error *err = gr_waste_each(d->run, count, d);
+	struct gr_error *err = gr_waste_each(d->run, CHECK, count, d);
 	uint64_t nparts = d->nrows / most + 1;
 
 	if (err)

@@ -17,8 +17,8 @@ static void fill(const struct gr_span *span, uint32_t index,
 	};
 }
 
-struct gr_error *gr_waste_each(struct gr_waste_run *run, gr_waste_visit *visit,
-			       void *ctx)
+struct gr_error *gr_waste_each(struct gr_waste_run *run, uint32_t checks,
+			       gr_waste_visit *visit, void *ctx)
 {
 	const struct gr_heap *heap = run->heap;
 	struct gr_error *err = NULL;
@@ -29,24 +29,59 @@ struct gr_error *gr_waste_each(struct gr_waste_run *run, gr_waste_visit *visit,
 
 		err = gr_runtime_step(heap->rt, span->nelems);
 		for (uint32_t k = 0; !err && k < span->nelems; k++) {
+			const struct gr_waste_kind *kind;
 			struct gr_waste_object object;
 
 			if (!of[k].node)
 				continue;
-			fill(span, k,
-			     gr_waste_kind_known(&run->kinds, of[k].label),
-			     &object);
-			if (object.kind->checks)
-				err = visit(run, &object, ctx);
+			kind = gr_waste_kind_known(&run->kinds, of[k].label);
+			if (!(kind->checks & checks))
+				continue;
+			fill(span, k, kind, &object);
+			err = visit(run, &object, ctx);
 		}
 	}
 	return err;
 }
 
+/* Note the first span with objects of each part of the numbers. */
+static struct gr_error *find_spans(struct gr_waste_run *run)
+{
+	const struct gr_heap *heap = run->heap;
+	size_t n = (heap->nobjs >> GR_SPAN_OF_SHIFT) + 2, at = 0;
+
+	run->span_of = calloc(n, sizeof(*run->span_of));
+	if (!run->span_of)
+		return &gr_enomem;
+	for (uint32_t i = 0; i < heap->nspans; i++) {
+		const struct gr_span *span = &heap->spans[i];
+		uint64_t end = (uint64_t)span->first_obj + span->nelems;
+
+		while (at < n && (uint64_t)at << GR_SPAN_OF_SHIFT < end)
+			run->span_of[at++] = i;
+	}
+	while (at < n)
+		run->span_of[at++] = heap->nspans - 1;
+	return NULL;
+}
+
+/* The span of an object. */
+static const struct gr_span *span_of(const struct gr_waste_run *run, gr_obj obj)
+{
+	const struct gr_span *spans = run->heap->spans;
+	uint32_t first = run->span_of[obj >> GR_SPAN_OF_SHIFT];
+	uint32_t end = run->span_of[(obj >> GR_SPAN_OF_SHIFT) + 1] + 1;
+	size_t n = gr_count_before(end - first, k,
+				   spans[first + k].first_obj <= obj);
+
+	// Spans without objects share the number of the next one.
+	return &spans[first + n - 1];
+}
+
 struct gr_error *gr_waste_find_kinds(struct gr_waste_run *run)
 {
 	const struct gr_heap *heap = run->heap;
-	struct gr_error *err = NULL;
+	struct gr_error *err = find_spans(run);
 	uint32_t last = GR_TYPE_NONE - 1;
 
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
@@ -69,11 +104,8 @@ struct gr_error *gr_waste_find_kinds(struct gr_waste_run *run)
 void gr_waste_object_get(struct gr_waste_run *run, gr_obj obj,
 			 struct gr_waste_object *ret)
 {
-	const struct gr_span *span = run->last_span;
+	const struct gr_span *span = span_of(run, obj);
 
-	if (!span || obj - span->first_obj >= span->nelems)
-		span = gr_heap_span_of(run->heap, obj);
-	run->last_span = span;
 	fill(span, obj - span->first_obj,
 	     gr_waste_kind_known(&run->kinds, run->parents->of[obj].label),
 	     ret);

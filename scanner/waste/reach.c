@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "waste/reach.h"
 
+#include "base/huge.h"
+
 enum {
 	WIDE_SHARE = 16, /* one object in so many may have several intervals */
 	WIDE_FREE = 1 << 16, /* beyond these */
@@ -9,17 +11,15 @@ enum {
 struct gr_error *gr_reach_init(struct gr_reach *reach,
 			       const struct gr_heap *heap)
 {
-	uint64_t bytes = (uint64_t)heap->nobjs * sizeof(*reach->slots);
-
 	*reach = (struct gr_reach){
 		.heap = heap,
 		.max_wide = heap->nobjs / WIDE_SHARE + WIDE_FREE,
 	};
-	reach->slots = malloc(bytes + 1);
+	reach->slots =
+		gr_huge_calloc((size_t)heap->nobjs + 1, sizeof(*reach->slots));
 	reach->merged = gr_bitmap_alloc(heap->nobjs);
 	if (!reach->slots || !reach->merged)
 		return &gr_enomem;
-	memset(reach->slots, 0xff, bytes);
 	return NULL;
 }
 
@@ -35,7 +35,7 @@ void gr_reach_deinit(struct gr_reach *reach)
 
 static struct gr_interval from_slot(const struct gr_reach_slot *slot)
 {
-	return (struct gr_interval){ slot->lo, slot->hi,
+	return (struct gr_interval){ slot->start - 1, slot->hi,
 				     slot->hi - slot->spare };
 }
 
@@ -126,7 +126,7 @@ static bool widen(struct gr_reach *reach, struct gr_reach_slot *slot)
 			    sizeof(*wide.list)))
 		return false;
 	wide.capacity = capacity;
-	if (slot->lo != GR_REACH_NOTHING)
+	if (slot->start)
 		wide.list[wide.count++] = from_slot(slot);
 	if (!gr_wide_vector_append(&reach->wide, wide)) {
 		free(wide.list);
@@ -139,7 +139,7 @@ static bool widen(struct gr_reach *reach, struct gr_reach_slot *slot)
 
 static struct gr_reach_slot to_slot(const struct gr_interval *view)
 {
-	return (struct gr_reach_slot){ view->lo, view->hi,
+	return (struct gr_reach_slot){ view->lo + 1, view->hi,
 				       view->hi - view->used };
 }
 
@@ -151,9 +151,9 @@ bool gr_reach_add(struct gr_reach *reach, gr_obj obj, uint64_t bytes,
 
 	GR_ASSERT(view.lo <= view.used && view.used <= view.hi &&
 		  view.hi <= bytes);
-	if (GR_UNLIKELY(slot->lo == GR_REACH_WIDE))
+	if (GR_UNLIKELY(slot->start == GR_REACH_WIDE))
 		return add_wide(reach, wide_of(reach, slot), obj, bytes, view);
-	if (GR_LIKELY(is_small && slot->lo == GR_REACH_NOTHING)) {
+	if (GR_LIKELY(is_small && !slot->start)) {
 		*slot = to_slot(&view);
 		return true;
 	}
@@ -167,7 +167,7 @@ bool gr_reach_add(struct gr_reach *reach, gr_obj obj, uint64_t bytes,
 		return true;
 	}
 	if (is_small && reach->wide.size >= reach->max_wide) {
-		*slot = (struct gr_reach_slot){ 0, bytes, 0 };
+		*slot = (struct gr_reach_slot){ 1, bytes, 0 };
 		gr_bitmap_set(reach->merged, obj);
 		reach->crowded++;
 		return true;
@@ -182,9 +182,9 @@ uint32_t gr_reach_get(const struct gr_reach *reach, gr_obj obj,
 	const struct gr_reach_slot *slot = &reach->slots[obj];
 
 	*ret = one;
-	if (slot->lo == GR_REACH_NOTHING)
+	if (!slot->start)
 		return 0;
-	if (GR_LIKELY(slot->lo != GR_REACH_WIDE)) {
+	if (GR_LIKELY(slot->start != GR_REACH_WIDE)) {
 		*one = from_slot(slot);
 		return 1;
 	}

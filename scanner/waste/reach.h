@@ -25,16 +25,15 @@ struct gr_interval {
 };
 
 /** The only interval of an object, or the number of its entry in the table of
- * wide ones (GR_REACH_WIDE), or nothing (GR_REACH_NOTHING). */
+ * wide ones, or nothing: all zeros. */
 struct gr_reach_slot {
-	uint16_t lo;
+	uint16_t start; /**< lo + 1; or GR_REACH_WIDE. */
 	uint16_t hi,
 		spare; /**< spare is hi - used; or the number, in halves. */
 };
 
 enum {
-	GR_REACH_NOTHING = 0xffff,
-	GR_REACH_WIDE = 0xfffe,
+	GR_REACH_WIDE = 0xffff,
 	/** More separate intervals of an object count as the whole. */
 	GR_REACH_MAX_INTERVALS = 1024,
 };

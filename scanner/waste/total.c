@@ -16,18 +16,23 @@ static bool is_listed(const struct gr_waste_run *run, enum gr_waste_check check,
 	return row && gr_waste_is_listed(run, row->row);
 }
 
-/* Add what the rows of an object save together. @p ctx has a bit for each object
- * that would be gone, or is NULL. */
+struct total {
+	const uint64_t *gone; /* a bit an object that would be; or NULL */
+	uint32_t checks;      /* that have listed rows */
+};
+
+/* Add what the rows of an object save together. */
 static struct gr_error *add_object(struct gr_waste_run *run,
 				   const struct gr_waste_object *object,
 				   void *ctx)
 {
-	const uint64_t *gone = ctx;
+	const struct total *total = ctx;
+	uint32_t left = object->kind->checks & total->checks;
 	uint64_t most = 0, parts = 0;
 
-	if (gone && gr_bitmap_test(gone, object->obj))
+	if (total->gone && gr_bitmap_test(total->gone, object->obj))
 		return NULL;
-	for (uint32_t left = object->kind->checks; left; left &= left - 1) {
+	for (; left; left &= left - 1) {
 		enum gr_waste_check id = __builtin_ctz(left);
 		const struct gr_check *check = gr_waste_check(id);
 		struct gr_saving saving = { 0 };
@@ -61,19 +66,24 @@ static void add_others(struct gr_waste_run *run)
 	}
 }
 
-/* Is any row by object, so that the objects have to be judged again? */
-static bool has_objects(const struct gr_waste_run *run)
+/* The checks of listed rows by object: their objects have to be judged again. */
+static uint32_t judging_checks(const struct gr_waste_run *run)
 {
-	for (uint32_t i = 0; i < run->findings.rows.size; i++)
-		if (gr_waste_is_listed(run, i) &&
-		    gr_waste_check(run->findings.rows.data[i].check)->judge)
-			return true;
-	return false;
+	uint32_t checks = 0;
+
+	for (uint32_t i = 0; i < run->findings.rows.size; i++) {
+		enum gr_waste_check id = run->findings.rows.data[i].check;
+
+		if (gr_waste_is_listed(run, i) && gr_waste_check(id)->judge)
+			checks |= 1u << id;
+	}
+	return checks;
 }
 
 struct gr_error *gr_waste_add_up_total(struct gr_waste_run *run)
 {
 	_cleanup_free_ uint64_t *gone = NULL;
+	struct total total = { .checks = judging_checks(run) };
 	uint64_t bytes = 0;
 	struct gr_error *err = gr_waste_release(run, &gone, &bytes);
 
@@ -81,5 +91,8 @@ struct gr_error *gr_waste_add_up_total(struct gr_waste_run *run)
 		return err;
 	run->waste->total_bytes += bytes;
 	add_others(run);
-	return has_objects(run) ? gr_waste_each(run, add_object, gone) : NULL;
+	total.gone = gone;
+	return total.checks ?
+		       gr_waste_each(run, total.checks, add_object, &total) :
+		       NULL;
 }

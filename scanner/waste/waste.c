@@ -32,6 +32,7 @@ static void run_deinit(struct gr_waste_run *run)
 		if (run->state[i] && gr_waste_check(i)->end)
 			gr_waste_check(i)->end(run);
 	gr_waste_kinds_deinit(&run->kinds);
+	free(run->span_of);
 	gr_content_deinit(&run->content);
 	gr_findings_deinit(&run->findings);
 	gr_reach_deinit(&run->reach);
@@ -182,15 +183,17 @@ static struct gr_error *judge(struct gr_waste_run *run,
 	return NULL;
 }
 
-/* Is one of the asked checks of this sort? */
-static bool has_check(const struct gr_waste_run *run, bool looks)
+/* The asked checks that look at objects, or judge them. */
+static uint32_t checks_with(const struct gr_waste_run *run, bool looks)
 {
+	uint32_t checks = 0;
+
 	for (int i = 0; i < GR_NWASTE_CHECKS; i++)
 		if (gr_waste_is_asked(run, i) &&
 		    (looks ? !!gr_waste_check(i)->look :
 			     !!gr_waste_check(i)->judge))
-			return true;
-	return false;
+			checks |= 1u << i;
+	return checks;
 }
 
 /* The checks that need to know what is reached of objects. */
@@ -234,10 +237,10 @@ static struct gr_error *judge_objects(struct gr_waste_run *run)
 		err = gr_waste_find_kinds(run);
 	if (!err)
 		err = call_all(run, false);
-	if (!err && has_check(run, true))
-		err = gr_waste_each(run, look, NULL);
-	if (!err && has_check(run, false))
-		err = gr_waste_each(run, judge, NULL);
+	if (!err && checks_with(run, true))
+		err = gr_waste_each(run, checks_with(run, true), look, NULL);
+	if (!err && checks_with(run, false))
+		err = gr_waste_each(run, checks_with(run, false), judge, NULL);
 	return err;
 }
 
