@@ -58,7 +58,8 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 
 	if (kind->form != GR_FORM_MAP || kind->type >= s->count || s->err)
 		return false;
-	s->err = gr_map_kind_create(run, kind->type, &s->of[kind->type]);
+	s->err = gr_map_kind_create(run->heap, &run->classes, kind->type,
+				    &s->of[kind->type]);
 	return s->of[kind->type] || s->err;
 }
 
@@ -72,9 +73,10 @@ static struct gr_error *look(struct gr_waste_run *run,
 
 	if (GR_UNLIKELY(s->err != NULL))
 		return steal_ptr(s->err);
-	if (!kind || !gr_map_facts_read(run, kind, object, &map))
+	if (!kind ||
+	    !gr_map_facts_read(kind, object->slot_bytes, object->host, &map))
 		return NULL;
-	struct gr_error *err = gr_map_sum(run, &map, &s->steps, &now, &fresh);
+	struct gr_error *err = gr_map_sum(&map, &s->steps, &now, &fresh);
 	if (err || now <= fresh)
 		return err;
 	struct sparse sparse = { object->obj, now - fresh };

@@ -20,7 +20,7 @@ struct piece {
 
 /** The pieces of a map while they are added up. */
 struct sum {
-	const struct gr_waste_run *run;
+	const struct gr_heap *heap;
 	const struct gr_map_facts *map;
 	uint64_t *steps;
 	uint64_t bytes;
@@ -70,13 +70,29 @@ static uint64_t double_load_of(const struct gr_runtime *rt)
 	return LEAST_DOUBLE_LOAD;
 }
 
-struct gr_error *gr_map_kind_create(struct gr_waste_run *run, gr_type_id map,
-				    struct gr_map_kind **ret)
+/* Do the keys, or the elements, of all slots lie inside a piece? */
+static bool is_part_sound(const struct gr_types *types,
+			  const struct gr_map_shape *shape,
+			  const struct gr_map_part *part, gr_type_id type)
 {
-	const struct gr_layout *layout = &run->heap->rt->layout;
+	uint64_t bytes = gr_map_part_bytes(types, part, type);
+
+	return shape->bytes >= GR_MAP_SLOTS &&
+	       shape->bytes <= MAX_PIECE_BYTES &&
+	       part->off_bytes <= shape->bytes &&
+	       part->stride <= MAX_PIECE_BYTES && bytes <= MAX_PIECE_BYTES &&
+	       part->off_bytes + (GR_MAP_SLOTS - 1) * part->stride + bytes <=
+		       shape->bytes;
+}
+
+struct gr_error *gr_map_kind_create(const struct gr_heap *heap,
+				    const struct gr_size_classes *classes,
+				    gr_type_id map, struct gr_map_kind **ret)
+{
+	const struct gr_layout *layout = &heap->rt->layout;
 	bool is_swiss = layout->swiss_map.size_bytes;
 	// A copy, because types may be made.
-	struct gr_type type = *gr_types_get(run->types, map);
+	struct gr_type type = *gr_types_get(heap->types, map);
 	_cleanup_free_ struct gr_map_kind *kind = calloc(1, sizeof(*kind));
 
 	*ret = NULL;
@@ -86,24 +102,28 @@ struct gr_error *gr_map_kind_create(struct gr_waste_run *run, gr_type_id map,
 	    type.elem == GR_TYPE_NONE)
 		return NULL;
 	struct gr_error *err =
-		gr_map_find_shape(layout, run->types, &type, &kind->shape);
+		gr_map_find_shape(layout, heap->types, &type, &kind->shape);
 	if (err)
 		return err;
+	kind->heap = heap;
 	kind->key = type.key;
 	kind->elem = type.elem;
 	kind->pieces = (struct gr_map_pieces){
-		.classes = &run->classes,
+		.classes = classes,
 		.piece_bytes = kind->shape.bytes,
 		.header_bytes = is_swiss ? layout->swiss_map.size_bytes :
 					   layout->hmap.size_bytes,
 		.table_bytes = layout->swiss_table.size_bytes,
 		.extra_bytes = layout->mapextra.size_bytes,
-		.double_load = double_load_of(run->heap->rt),
+		.double_load = double_load_of(heap->rt),
 	};
 	kind->header_slot_bytes =
-		gr_slot_of(&run->classes, kind->pieces.header_bytes, false);
-	if (kind->shape.bytes < GR_MAP_SLOTS ||
-	    kind->shape.bytes > MAX_PIECE_BYTES || !kind->pieces.header_bytes ||
+		gr_slot_of(classes, kind->pieces.header_bytes, false);
+	if (!is_part_sound(heap->types, &kind->shape, &kind->shape.key,
+			   type.key) ||
+	    !is_part_sound(heap->types, &kind->shape, &kind->shape.elem,
+			   type.elem) ||
+	    !kind->pieces.header_bytes ||
 	    (is_swiss && !kind->pieces.table_bytes))
 		return NULL;
 	*ret = steal_ptr(kind);
@@ -145,17 +165,14 @@ static bool read_hmap(const struct gr_heap *heap, struct gr_map_facts *map)
 	       UINT64_C(1) << log <= array.bytes / map->kind->shape.bytes;
 }
 
-bool gr_map_facts_read(const struct gr_waste_run *run,
-		       const struct gr_map_kind *kind,
-		       const struct gr_waste_object *object,
-		       struct gr_map_facts *ret)
+bool gr_map_facts_read(const struct gr_map_kind *kind, uint64_t slot_bytes,
+		       const uint8_t *host, struct gr_map_facts *ret)
 {
-	if (object->slot_bytes != kind->header_slot_bytes || !object->host ||
-	    object->bytes < kind->pieces.header_bytes)
+	if (slot_bytes != kind->header_slot_bytes || !host)
 		return false;
-	*ret = (struct gr_map_facts){ .kind = kind, .host = object->host };
-	return (kind->pieces.table_bytes ? read_swiss(run->heap, ret) :
-					   read_hmap(run->heap, ret)) &&
+	*ret = (struct gr_map_facts){ .kind = kind, .host = host };
+	return (kind->pieces.table_bytes ? read_swiss(kind->heap, ret) :
+					   read_hmap(kind->heap, ret)) &&
 	       ret->entries <= ret->slots && ret->entries < GR_MAP_MAX_ENTRIES;
 }
 
@@ -166,12 +183,12 @@ static bool add_piece(struct sum *sum, uint64_t addr, struct piece *ret)
 {
 	if (sum->is_broken)
 		return false;
-	sum->is_broken = !*sum->steps || !find_piece(sum->run->heap, addr, ret);
+	sum->is_broken = !*sum->steps || !find_piece(sum->heap, addr, ret);
 	if (sum->is_broken)
 		return false;
 	--*sum->steps;
 	sum->bytes += ret->slot_bytes;
-	sum->err = gr_runtime_step(sum->run->heap->rt, 1);
+	sum->err = gr_runtime_step(sum->heap->rt, 1);
 	sum->is_broken = sum->err;
 	return !sum->err;
 }
@@ -179,8 +196,8 @@ static bool add_piece(struct sum *sum, uint64_t addr, struct piece *ret)
 /* Add a table and its groups. @return its slots. */
 static uint64_t add_table(struct sum *sum, uint64_t addr)
 {
-	const typeof(sum->run->heap->rt->layout.swiss_table) *f =
-		&sum->run->heap->rt->layout.swiss_table;
+	const typeof(sum->heap->rt->layout.swiss_table) *f =
+		&sum->heap->rt->layout.swiss_table;
 	struct piece table, groups;
 
 	if (!add_piece(sum, addr, &table))
@@ -213,7 +230,7 @@ static void add_tables(struct sum *sum, const struct piece *dir, uint64_t count)
 			--*sum->steps;
 		last = table;
 		if (!sum->err)
-			sum->err = gr_runtime_step(sum->run->heap->rt, 1);
+			sum->err = gr_runtime_step(sum->heap->rt, 1);
 		sum->is_broken = sum->is_broken || sum->err;
 	}
 	if (sum->map->entries > slots)
@@ -222,8 +239,8 @@ static void add_tables(struct sum *sum, const struct piece *dir, uint64_t count)
 
 static struct gr_error *sum_swiss(struct sum *sum, uint64_t *fresh)
 {
-	const typeof(sum->run->heap->rt->layout.swiss_map) *f =
-		&sum->run->heap->rt->layout.swiss_map;
+	const typeof(sum->heap->rt->layout.swiss_map) *f =
+		&sum->heap->rt->layout.swiss_map;
 	struct gr_map_pieces pieces = sum->map->kind->pieces;
 	uint64_t dir_len = gr_field_uint(sum->map->host, f->dir_len);
 	struct piece array;
@@ -262,7 +279,7 @@ static void add_list(struct sum *sum, const struct piece *extra, uint64_t off,
 	}
 	for (uint64_t i = 0; i < count && !sum->is_broken; i++) {
 		addr = gr_load_u64(list.host + i * GR_WORD_BYTES);
-		sum->err = gr_runtime_step(sum->run->heap->rt, 1);
+		sum->err = gr_runtime_step(sum->heap->rt, 1);
 		if (sum->err)
 			sum->is_broken = true;
 		else if (addr - array->addr >= array->bytes)
@@ -301,7 +318,7 @@ static void add_buckets(struct sum *sum, const struct piece *array)
 	if (!array->host)
 		sum->is_broken = true;
 	for (uint64_t i = 0; i < array->bytes / bytes && !sum->is_broken; i++) {
-		sum->err = gr_runtime_step(sum->run->heap->rt, 1);
+		sum->err = gr_runtime_step(sum->heap->rt, 1);
 		if (sum->err)
 			sum->is_broken = true;
 		else
@@ -322,7 +339,7 @@ static bool is_dense(const struct gr_map_facts *map, uint64_t log, uint64_t old)
 
 static struct gr_error *sum_hmap(struct sum *sum, uint64_t *fresh)
 {
-	const struct gr_layout *layout = &sum->run->heap->rt->layout;
+	const struct gr_layout *layout = &sum->heap->rt->layout;
 	const typeof(layout->hmap) *f = &layout->hmap;
 	struct gr_map_pieces pieces = sum->map->kind->pieces;
 	uint64_t old = gr_field_word(sum->map->host, f->oldbuckets);
@@ -352,12 +369,11 @@ static struct gr_error *sum_hmap(struct sum *sum, uint64_t *fresh)
 	return sum->err;
 }
 
-struct gr_error *gr_map_sum(const struct gr_waste_run *run,
-			    const struct gr_map_facts *map, uint64_t *steps,
+struct gr_error *gr_map_sum(const struct gr_map_facts *map, uint64_t *steps,
 			    uint64_t *now, uint64_t *fresh)
 {
 	struct sum sum = {
-		.run = run,
+		.heap = map->kind->heap,
 		.map = map,
 		.steps = steps,
 		.bytes = map->kind->header_slot_bytes,
