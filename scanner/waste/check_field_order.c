@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Structs whose fields, in the best order, fit a smaller slot. Only the order of
- * the outermost fields is changed, and only objects of one struct are judged.
+ * Structs whose fields, in the best order, fit a smaller slot, alone or in an
+ * array. Only the order of the outermost fields is changed.
  */
 #include "waste/check.h"
 #include "waste/struct_layout.h"
 
-/** A type with a better order; a slot of 0 bytes: it has none. */
+#include <inttypes.h>
+
+/** A type with a better order; 0 bytes: it has none. */
 struct fact {
-	uint64_t slot_bytes, smaller_bytes;
 	uint64_t best_bytes; /* of the type */
 	bool is_noscan;
 };
@@ -48,27 +49,39 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 	struct gr_struct_layout layout;
 	bool is_ours;
 
-	if (kind->form != GR_FORM_RECORD || kind->type >= s->count || s->err ||
+	if ((kind->form != GR_FORM_RECORD && kind->form != GR_FORM_ARRAY) ||
+	    kind->type >= s->count || s->err ||
 	    !gr_struct_can_change(gr_types_get(run->types, kind->type)))
 		return false;
 	s->err = gr_struct_layout_of(run->types, kind->type, &layout, &is_ours);
 	if (s->err || !is_ours)
 		return false;
-	bool is_noscan = gr_type_plan_is_empty(kind->plan);
-	struct fact fact = {
-		.slot_bytes =
-			gr_slot_of(&run->classes, kind->unit_bytes, is_noscan),
-		.best_bytes = gr_struct_layout_best(&layout),
-		.is_noscan = is_noscan,
-	};
-	fact.smaller_bytes =
-		gr_slot_of(&run->classes, fact.best_bytes, is_noscan);
-	// Smaller objects without pointers share a block with others.
-	if (fact.smaller_bytes >= fact.slot_bytes ||
-	    (is_noscan && fact.slot_bytes <= GR_TINY_BYTES))
+	uint64_t best = gr_struct_layout_best(&layout);
+	if (best >= kind->unit_bytes)
 		return false;
+	struct fact fact = { best, gr_type_plan_is_empty(kind->plan) };
 	s->of[kind->type] = fact;
-	return true;
+	// Most structs that could be smaller would have the same slot.
+	return kind->form == GR_FORM_ARRAY ||
+	       gr_slot_of(&run->classes, best, fact.is_noscan) <
+		       gr_slot_of(&run->classes, kind->unit_bytes,
+				  fact.is_noscan);
+}
+
+/* How many values an object has; 0: that is not known. */
+static uint64_t count_values(struct gr_waste_run *run,
+			     const struct gr_waste_object *object)
+{
+	uint64_t unit = object->kind->unit_bytes;
+	const struct gr_interval *list;
+	struct gr_interval one;
+
+	if (object->kind->form == GR_FORM_RECORD)
+		return 1;
+	if (gr_reach_get(&run->reach, object->obj, &one, &list) != 1 ||
+	    list->lo || list->hi % unit)
+		return 0;
+	return list->hi / unit;
 }
 
 static void judge(struct gr_waste_run *run,
@@ -76,12 +89,21 @@ static void judge(struct gr_waste_run *run,
 {
 	const struct state *s = run->state[GR_WASTE_FIELD_ORDER];
 	const struct fact *fact = &s->of[object->kind->type];
+	uint64_t n = count_values(run, object);
 
-	if (object->slot_bytes != fact->slot_bytes ||
-	    object->span->is_noscan != fact->is_noscan)
+	// Blocks of the tiny allocator have several values. If an object is
+	// larger than its values need, it is not known what else it has.
+	if (!n || gr_span_may_be_tiny(object->span) ||
+	    object->span->is_noscan != fact->is_noscan ||
+	    gr_slot_of(&run->classes, n * object->kind->unit_bytes,
+		       fact->is_noscan) != object->slot_bytes)
 		return;
-	ret->bytes = fact->slot_bytes - fact->smaller_bytes;
-	ret->key = object->kind->type;
+	uint64_t slot = gr_slot_of(&run->classes, n * fact->best_bytes,
+				   fact->is_noscan);
+	if (slot < object->slot_bytes) {
+		ret->bytes = object->slot_bytes - slot;
+		ret->key = object->kind->type;
+	}
 }
 
 static struct gr_error *find(struct gr_waste_run *run)
@@ -107,12 +129,8 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 	*advice = gr_arena_internf(
 		run->heap->rt->arena,
 		"Order the fields by alignment, the largest first: the type "
-		"has %llu instead of %llu bytes, its slot %llu instead of "
-		"%llu.",
-		(unsigned long long)fact->best_bytes,
-		(unsigned long long)info->size_bytes,
-		(unsigned long long)fact->smaller_bytes,
-		(unsigned long long)fact->slot_bytes);
+		"then has %" PRIu64 " bytes instead of %" PRIu64 ".",
+		fact->best_bytes, info->size_bytes);
 	return *advice ? NULL : &gr_enomem;
 }
 

@@ -7,6 +7,8 @@
 #include "waste/check.h"
 #include "waste/struct_layout.h"
 
+#include <inttypes.h>
+
 enum {
 	/* A type is just over a class by at most this part of its bytes. */
 	LARGEST_PART = 8,
@@ -127,14 +129,14 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 	*type = info->name;
 	*advice = gr_arena_internf(
 		run->heap->rt->arena,
-		"Make the type at least %llu byte%s smaller: its %llu bytes%s "
-		"take a slot of %llu, the next smaller one has %llu.",
-		(unsigned long long)fact->lose_bytes,
-		fact->lose_bytes == 1 ? "" : "s",
-		(unsigned long long)info->size_bytes,
+		"Make the type at least %" PRIu64
+		" byte%s smaller: its %" PRIu64
+		" bytes%s take a slot of %" PRIu64 ", the next smaller one has "
+		"%" PRIu64 ".",
+		fact->lose_bytes, fact->lose_bytes == 1 ? "" : "s",
+		info->size_bytes,
 		fact->is_by_header ? " and the malloc header of 8" : "",
-		(unsigned long long)fact->slot_bytes,
-		(unsigned long long)fact->smaller_bytes);
+		fact->slot_bytes, fact->smaller_bytes);
 	return *advice ? NULL : &gr_enomem;
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Objects so small that they cost more than their value: it could lie in its
- * holder, in the place of the pointer to it.
+ * holder, in the place of the interface, pointer, slice or map that leads to it.
  *
  * The holder is the object from which the walk first reached the value. An
  * object that several of them share counts once, there. The holder grows by the
- * value less the pointer: if it is a record, to the slot of that size, else by
- * the bytes. The type word of an interface, and the length and the capacity of a
- * slice, stay. A value that a root holds grows no object.
+ * value less what it replaces: if it is a record, to the slot of that size, else
+ * by the bytes. That it may shrink is not counted.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -21,7 +20,8 @@ enum {
 	MAX_LEAF_BYTES = 24, /* of a value without pointers, behind a pointer */
 	MAX_SLOTS = 1 << 10, /* of a holder's plan */
 	LINKS = 1 << 10,
-	FLAG_SHIFT = 30,
+	INTERFACE_BYTES = 2 * GR_WORD_BYTES,
+	SLICE_BYTES = 3 * GR_WORD_BYTES,
 };
 
 /** How a holder may lead to a value of some type. */
@@ -120,24 +120,19 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 
 	if (kind->type >= s->count || s->err)
 		return false;
-	switch (kind->form) {
-	case GR_FORM_MAP:
+	if (kind->form == GR_FORM_MAP) {
 		s->err = prepare_map(run, s, kind->type);
 		return s->maps[kind->type];
-	case GR_FORM_RECORD:
-	case GR_FORM_ARRAY:
-		if (!kind->unit_bytes || kind->label == GR_TYPE_NONE)
-			return false;
-		s->err = gr_boxes_prepare(&s->boxes, kind->type, kind->plan,
-					  &is_holder);
-		if (is_holder)
-			s->holders[kind->label & ~(uint32_t)GR_LABEL_FLAGS] |=
-				1u << (kind->label >> FLAG_SHIFT);
-		return is_holder || kind->form == GR_FORM_ARRAY ||
-		       may_be_leaf(kind);
-	default:
-		return false;
 	}
+	if ((kind->form != GR_FORM_RECORD && kind->form != GR_FORM_ARRAY) ||
+	    !kind->unit_bytes)
+		return false;
+	s->err =
+		gr_boxes_prepare(&s->boxes, kind->type, kind->plan, &is_holder);
+	if (is_holder)
+		s->holders[kind->label & ~(uint32_t)GR_LABEL_FLAGS] |=
+			1u << (kind->label >> GR_LABEL_FLAG_SHIFT);
+	return is_holder || kind->form == GR_FORM_ARRAY || may_be_leaf(kind);
 }
 
 static struct gr_error *look_map(struct state *s,
@@ -167,7 +162,7 @@ static struct gr_error *look(struct gr_waste_run *run,
 	if (kind->form == GR_FORM_MAP)
 		return look_map(s, object);
 	if (!(s->holders[kind->label & ~(uint32_t)GR_LABEL_FLAGS] &
-	      1u << (kind->label >> FLAG_SHIFT)))
+	      1u << (kind->label >> GR_LABEL_FLAG_SHIFT)))
 		return NULL;
 	uint64_t count = object->bytes / kind->unit_bytes;
 	if (kind->form == GR_FORM_RECORD && count > 1)
@@ -261,12 +256,13 @@ static uint64_t whole_words(uint64_t bytes)
 	return (bytes + GR_WORD_BYTES - 1) & ~(uint64_t)(GR_WORD_BYTES - 1);
 }
 
-/* How many bytes the holder grows by when a value takes a pointer's place. */
+/* How many bytes the holder grows by when a value takes the place of the @p now
+ * bytes that lead to it. */
 static uint64_t growth_of(const struct gr_waste_run *run,
-			  const struct link *link, uint64_t bytes)
+			  const struct link *link, uint64_t bytes, uint64_t now)
 {
-	uint64_t more =
-		bytes > GR_WORD_BYTES ? whole_words(bytes) - GR_WORD_BYTES : 0;
+	uint64_t then = whole_words(bytes);
+	uint64_t more = then > now ? then - now : 0;
 
 	if (!link || !link->holder_bytes)
 		return more;
@@ -313,7 +309,10 @@ static void judge_leaf(struct gr_waste_run *run, struct state *s,
 	if (!is_theirs(run->types, object->kind->type) ||
 	    !is_alone(run, s, object))
 		return;
-	save(run, object, object->slot_bytes, growth_of(run, link, bytes), ret);
+	save(run, object, object->slot_bytes,
+	     growth_of(run, link, bytes,
+		       is_boxed ? INTERFACE_BYTES : GR_WORD_BYTES),
+	     ret);
 }
 
 /* The array of a slice with one element, and room for one. */
@@ -336,7 +335,8 @@ static void judge_array(struct gr_waste_run *run, struct state *s,
 					  get_link(run, s,
 						   run->parents->of[from].label,
 						   object->kind->type);
-	save(run, object, object->slot_bytes, growth_of(run, link, unit), ret);
+	save(run, object, object->slot_bytes,
+	     growth_of(run, link, unit, SLICE_BYTES), ret);
 }
 
 /* An empty map, or one with one entry. Room for more is a sparse map. */
@@ -367,7 +367,7 @@ static void judge_map(struct gr_waste_run *run, struct state *s,
 						   run->parents->of[from].label,
 						   object->kind->type);
 	save(run, object, gr_map_fresh_bytes(&pieces, 1),
-	     growth_of(run, link, bytes), ret);
+	     growth_of(run, link, bytes, GR_WORD_BYTES), ret);
 }
 
 static void judge(struct gr_waste_run *run,

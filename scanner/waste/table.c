@@ -10,6 +10,7 @@ static const struct gr_check *const checks[GR_NWASTE_CHECKS] = {
 	[GR_WASTE_CONSTANT_FIELD] = &gr_check_constant,
 	[GR_WASTE_SIZE_CLASS] = &gr_check_size_class,
 	[GR_WASTE_FIELD_ORDER] = &gr_check_field_order,
+	[GR_WASTE_TINY_OBJECTS] = &gr_check_tiny,
 	[GR_WASTE_GOROUTINE_STACK] = &gr_check_stacks,
 	[GR_WASTE_GC_HEADROOM] = &gr_check_headroom,
 };

@@ -201,7 +201,9 @@ static bool needs_reach(const struct gr_waste_run *run)
 {
 	return gr_waste_is_asked(run, GR_WASTE_DUPLICATE_STRINGS) ||
 	       gr_waste_is_asked(run, GR_WASTE_SLICE_CAPACITY) ||
-	       gr_waste_is_asked(run, GR_WASTE_PINNED_ARRAY);
+	       gr_waste_is_asked(run, GR_WASTE_PINNED_ARRAY) ||
+	       gr_waste_is_asked(run, GR_WASTE_FIELD_ORDER) ||
+	       gr_waste_is_asked(run, GR_WASTE_TINY_OBJECTS);
 }
 
 /* Call one of the functions of each check that is asked. */
