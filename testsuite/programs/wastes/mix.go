@@ -191,7 +191,7 @@ func (m *mixer) mix() *Mix {
 	m.maps(made)
 	switch m.Intn(8) {
 	case 0:
-		made.box = Point{m.Float64(), m.Float64(), 3}
+		made.box = Point{m.Float64(), m.Float64()}
 		m.takes(1)
 	case 1:
 		made.box = m.item(made)

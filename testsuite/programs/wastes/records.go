@@ -272,7 +272,7 @@ func plantOrder() {
 // -------------------------------------------------------------- tiny-objects
 
 type Point struct {
-	X, Y, Z float64
+	X, Y float64
 }
 
 type Boxed struct {
@@ -280,9 +280,20 @@ type Boxed struct {
 	Value interface{}
 }
 
+// The value itself takes no more than the interface.
+type boxedTwin struct {
+	ID    int
+	Value Point
+}
+
 type Leafed struct {
 	ID   int
 	Leaf *Leaf
+}
+
+type leafedTwin struct {
+	ID   int
+	Leaf Leaf
 }
 
 // Three words: the slice takes as many as its header.
@@ -297,30 +308,41 @@ type Idle struct {
 }
 
 var (
-	boxed   []*Boxed
-	leafed  []*Leafed
-	singles []*Single
-	idle    []*Idle
+	boxed       []*Boxed
+	boxedTwins  []*boxedTwin
+	leafed      []*Leafed
+	leafedTwins []*leafedTwin
+	singles     []*Single
+	idle        []*Idle
 )
 
 //go:noinline
 func buildBoxed(wasteful bool) {
-	boxed = make([]*Boxed, planted)
-	for i := range boxed {
-		boxed[i] = &Boxed{ID: i}
+	boxed, boxedTwins = nil, make([]*boxedTwin, planted)
+	if wasteful {
+		boxed, boxedTwins = make([]*Boxed, planted), nil
+	}
+	for i := 0; i < planted; i++ {
+		point := Point{float64(i), 1}
 		if wasteful {
-			boxed[i].Value = Point{float64(i), 1, 2}
+			boxed[i] = &Boxed{i, point}
+		} else {
+			boxedTwins[i] = &boxedTwin{i, point}
 		}
 	}
 }
 
 //go:noinline
 func buildLeafed(wasteful bool) {
-	leafed = make([]*Leafed, planted)
-	for i := range leafed {
-		leafed[i] = &Leafed{ID: i}
+	leafed, leafedTwins = nil, make([]*leafedTwin, planted)
+	if wasteful {
+		leafed, leafedTwins = make([]*Leafed, planted), nil
+	}
+	for i := 0; i < planted; i++ {
 		if wasteful {
-			leafed[i].Leaf = newLeaf()
+			leafed[i] = &Leafed{i, newLeaf()}
+		} else {
+			leafedTwins[i] = &leafedTwin{ID: i}
 		}
 	}
 }
