@@ -202,8 +202,8 @@ static int compare_runners(const void *a, const void *b)
 	       (x->goroutine.id < y->goroutine.id);
 }
 
-static struct gr_error *find_runners(struct gr_stop *stop,
-				     struct gr_finalization *f)
+struct gr_error *gr_finalization_find_runners(struct gr_stop *stop,
+					      struct gr_finalization *f)
 {
 	_cleanup_(runner_vector_deinit) struct runner_vector runners = { 0 };
 	struct gr_runtime *rt = &stop->program->rt;
@@ -279,7 +279,7 @@ static struct gr_error *answer(struct gr_answers *answers, bool with_pools,
 	f->queued_finalizers = f->finalizers.queued_finalizers;
 	f->queued_cleanups = f->finalizers.queued_cleanups;
 	if (!err)
-		err = find_runners(answers->stop, f);
+		err = gr_finalization_find_runners(answers->stop, f);
 	if (!err && with_pools)
 		err = gr_pools_find(answers, &f->pools);
 	f->gaps = answers->graph_gaps;

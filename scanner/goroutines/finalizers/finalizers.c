@@ -46,6 +46,8 @@ static void finder_deinit(struct finder *f)
 void gr_finalizers_deinit(struct gr_finalizers *f)
 {
 	free(f->groups);
+	free(f->stuck_roots);
+	free(f->stuck_set);
 }
 
 // -------------------------------------------------------------------- the roots
@@ -141,6 +143,7 @@ static struct gr_error *find_group(struct finder *f, gr_vertex root,
 	const struct gr_stuck_group group = {
 		.kind = gr_root_kind_name(kind),
 		.type = *type ? type : GR_TYPE_UNKNOWN,
+		.set = *ret,
 	};
 	return group_vector_append(&f->groups, group) &&
 			       gr_keys_add(&f->by_type, label, kind, *ret) ?
@@ -209,6 +212,9 @@ static struct gr_error *weigh(struct finder *f, struct gr_finalizers *ret)
 	ret->ngroups = f->groups.size < MAX_GROUPS ? f->groups.size :
 						     MAX_GROUPS;
 	ret->groups = steal_ptr(f->groups.data);
+	ret->nstuck_roots = f->roots.size;
+	ret->stuck_roots = steal_ptr(f->roots.data);
+	ret->stuck_set = steal_ptr(f->sets.data);
 	return err;
 }
 

@@ -18,6 +18,7 @@ struct gr_stuck_group {
 	 * blocks of C. */
 	uint64_t retained_bytes, retained_objects, retained_c_bytes;
 	uint64_t example; /**< Address of one of the objects. */
+	uint32_t set;	  /**< See gr_finalizers.stuck_set. */
 };
 
 struct gr_finalizers {
@@ -31,6 +32,10 @@ struct gr_finalizers {
 	uint64_t stuck_bytes, stuck_c_bytes;
 	struct gr_stuck_group *groups; /**< Most bytes first; at most 100. */
 	size_t ngroups;
+	/** The roots of all groups, as vertices of the graph, and the set of
+	 * each. */
+	uint32_t *stuck_roots, *stuck_set;
+	size_t nstuck_roots;
 };
 
 /** Answer for the graph, which is made. @p ret needs gr_finalizers_deinit() even
