@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** check_pools: which arrays of a pool are far larger than the others. */
+#ifndef GR_CHECK_POOLS_H
+#define GR_CHECK_POOLS_H
+
+#include "base/base.h"
+
+enum {
+	GR_OUTLIER_TIMES = 8,	      /* of the median */
+	GR_OUTLIER_BYTES = 64 * 1024, /* and more than this */
+};
+
+/** The median of sizes that rise; the smaller one of two. */
+static inline uint64_t gr_median(const uint64_t *sizes, size_t n)
+{
+	return n ? sizes[(n - 1) / 2] : 0;
+}
+
+/** Is an array far larger than the others? */
+static inline bool gr_is_outlier(uint64_t bytes, uint64_t median)
+{
+	return bytes > GR_OUTLIER_BYTES && bytes > median * GR_OUTLIER_TIMES;
+}
+
+#endif /* GR_CHECK_POOLS_H */
