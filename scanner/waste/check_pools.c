@@ -9,10 +9,11 @@
 #include "base/sort.h"
 #include "base/text.h"
 #include "goroutines/primitive.h"
+#include "graph/sets.h"
+#include "mark/tree.h"
 #include "naming/memory_name.h"
 #include "scan/answers.h"
 #include "waste/check.h"
-#include "waste/cut_sets.h"
 #include "waste/free_lists.h"
 #include "waste/places.h"
 #include "waste/pool_items.h"
@@ -53,7 +54,7 @@ struct finder {
 	struct gr_buffer_vector buffers; /* of the pool at hand */
 	struct array_vector arrays;	 /* the same */
 	struct pool_vector pools;
-	struct outlier_vector outliers;
+	struct outlier_vector outliers; /* in the end by object */
 	uint64_t excess; /* bytes of all outliers over the medians */
 };
 
@@ -312,127 +313,154 @@ static struct gr_error *find_kept(struct finder *f, uint64_t *kept)
 				    &sum);
 }
 
+static int by_object(const void *a, const void *b)
+{
+	const struct outlier *x = a, *y = b;
+
+	return (x->array.obj > y->array.obj) - (x->array.obj < y->array.obj);
+}
+
+/* Keep the outliers that only pools hold, and sort them. */
+static struct gr_error *keep_held(struct finder *f)
+{
+	const struct gr_graph *g = f->run->answers->graph->graph;
+	_cleanup_array_ uint64_t *kept =
+		gr_array_calloc(g->budget, gr_bitmap_words(g->nvertices) + 1,
+				sizeof(*kept));
+	size_t n = 0;
+
+	if (!kept)
+		return gr_budget_error(g->budget);
+	struct gr_error *err = find_kept(f, kept);
+	for (size_t i = 0; !err && i < f->outliers.size; i++) {
+		gr_vertex v = gr_object_vertex(g->objects,
+					       f->outliers.data[i].array.obj);
+
+		if (v != GR_VERTEX_NONE && gr_bitmap_test(kept, v))
+			f->outliers.data[n++] = f->outliers.data[i];
+		err = gr_runtime_step(f->rt, 1);
+	}
+	f->outliers.size = n;
+	return err ? err :
+		     gr_sort(f->outliers.data, n, sizeof(*f->outliers.data),
+			     by_object, f->rt->poll, f->rt->poll_ctx);
+}
+
+static struct gr_error *begin(struct gr_waste_run *run)
+{
+	struct finder *f = calloc(1, sizeof(*f));
+
+	if (!f)
+		return &gr_enomem;
+	*f = (struct finder){ .run = run, .rt = run->heap->rt };
+	run->state[GR_WASTE_POOL] = f;
+	struct gr_error *err = judge_pools(f);
+	if (!err)
+		err = judge_channels(f);
+	if (err)
+		return err;
+	// Few outliers do not need the object graph.
+	if (!f->excess || f->excess < gr_waste_min_bytes(run)) {
+		f->outliers.size = 0;
+		return NULL;
+	}
+	err = gr_answers_need_graph(run->answers, GR_PART_NEAREST);
+	return err ? err : keep_held(f);
+}
+
+static void end(struct gr_waste_run *run)
+{
+	struct finder *f = run->state[GR_WASTE_POOL];
+
+	finder_deinit(f);
+	free(f);
+}
+
+// -------------------------------------------------------------------- the check
+
+static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
+{
+	const struct finder *f = run->state[GR_WASTE_POOL];
+
+	for (size_t i = 0; i < f->outliers.size; i++)
+		if (run->parents->of[f->outliers.data[i].array.obj].label ==
+		    kind->label)
+			return true;
+	return false;
+}
+
+/* Saves the slot less one of the size of the median. */
+static void judge_object(struct gr_waste_run *run,
+			 const struct gr_waste_object *object,
+			 struct gr_saving *ret)
+{
+	const struct finder *f = run->state[GR_WASTE_POOL];
+	const struct outlier *outliers = f->outliers.data;
+
+	if (object->slot_bytes <= GR_OUTLIER_BYTES)
+		return;
+	size_t i = gr_count_before(f->outliers.size, k,
+				   outliers[k].array.obj < object->obj);
+	if (i == f->outliers.size || outliers[i].array.obj != object->obj)
+		return;
+	ret->key = outliers[i].pool;
+	ret->bytes = object->slot_bytes - f->pools.data[ret->key].median;
+}
+
 /* Name a pool: the variable, or the struct that it lies in. */
 static struct gr_error *name_pool(struct finder *f, const struct pool *pool,
-				  struct gr_finding *row)
+				  const char **type, const char **field)
 {
 	struct gr_answers *answers = f->run->answers;
 	struct gr_primitive_name name;
 	const struct gr_span *span;
 
-	row->field = "";
 	if (pool->channel != GR_OBJ_NONE)
-		return gr_waste_place_name(f->run, pool->channel, &row->type,
-					   &row->field);
+		return gr_waste_place_name(f->run, pool->channel, type, field);
 	struct gr_error *err = gr_primitive_find_name(
 		answers, pool->addr, "sync.Pool", false, false, &name);
 	if (err)
 		return err;
-	row->type = name.path;
+	*type = name.path;
 	gr_obj obj = gr_heap_object_at(f->run->heap, pool->addr, &span);
-	if (!*row->type && obj != GR_OBJ_NONE)
-		row->type = gr_memory_name(answers->stop->program,
-					   f->run->parents->of[obj].label);
-	if (!*row->type)
-		row->type = "sync.Pool";
+	if (!**type && obj != GR_OBJ_NONE)
+		*type = gr_memory_name(answers->stop->program,
+				       f->run->parents->of[obj].label);
+	if (!**type)
+		*type = "sync.Pool";
 	return NULL;
 }
 
-static const char *advise(struct finder *f, const struct pool *pool,
-			  uint64_t count)
+static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
+			     uint64_t example, const char **type,
+			     const char **field, const char **advice)
 {
+	struct finder *f = run->state[GR_WASTE_POOL];
+	const struct pool *pool = &f->pools.data[key];
+	const struct gr_finding *row =
+		gr_findings_find(&run->findings, GR_WASTE_POOL, key);
+	struct gr_error *err = name_pool(f, pool, type, field);
 	char text[TEXT_BYTES];
 
-	return gr_arena_internf(
-		&f->run->answers->stop->program->arena,
+	(void)example;
+	if (err || !row)
+		return err;
+	*advice = gr_arena_internf(
+		&run->answers->stop->program->arena,
 		"Do not put buffers back that have grown far: the arrays of "
 		"%" PRIu64 " of %" PRIu64 " are over %d times as large as the "
 		"median one, of %s.",
-		count, pool->buffers, GR_OUTLIER_TIMES,
+		row->count, pool->buffers, GR_OUTLIER_TIMES,
 		gr_text_bytes(pool->median, text, sizeof(text)));
-}
-
-/* Add the outliers that only pools hold: @p sets gets their cuts. */
-static struct gr_error *cut(struct finder *f, const uint64_t *kept,
-			    struct gr_finding *rows, struct gr_cut_sets *sets)
-{
-	const struct gr_objects *objects =
-		f->run->answers->graph->graph->objects;
-	struct gr_error *err = NULL;
-
-	for (size_t i = 0; !err && i < f->outliers.size; i++) {
-		const struct outlier *outlier = &f->outliers.data[i];
-		struct gr_finding *row = &rows[outlier->pool];
-		gr_vertex v = gr_object_vertex(objects, outlier->array.obj);
-		uint64_t addr = gr_heap_object_addr(f->run->heap,
-						    outlier->array.obj);
-		const struct gr_cut one = { v, GR_VERTEX_NONE };
-
-		if (v == GR_VERTEX_NONE || !gr_bitmap_test(kept, v))
-			continue;
-		row->bytes += outlier->array.bytes -
-			      f->pools.data[outlier->pool].median;
-		if (!row->count++ || addr < row->example)
-			row->example = addr;
-		err = gr_cut_sets_add(f->run, sets, outlier->pool, one);
-	}
-	return err;
-}
-
-static struct gr_error *add_row(struct finder *f, uint32_t pool,
-				struct gr_finding row,
-				const struct gr_cut_sets *sets)
-{
-	row.check = GR_WASTE_POOL;
-	row.key = f->pools.data[pool].addr;
-	if (!row.bytes || row.bytes < gr_waste_min_bytes(f->run))
-		return NULL;
-	struct gr_error *err = name_pool(f, &f->pools.data[pool], &row);
-	if (err)
-		return err;
-	row.advice = advise(f, &f->pools.data[pool], row.count);
-	return row.advice ? gr_cut_sets_finish(f->run, sets, pool, row) :
-			    &gr_enomem;
-}
-
-static struct gr_error *add_rows(struct finder *f)
-{
-	struct gr_graph *g = f->run->answers->graph->graph;
-	_cleanup_(gr_cut_sets_deinit) struct gr_cut_sets sets = { 0 };
-	_cleanup_free_ struct gr_finding *rows =
-		calloc(f->pools.size + 1, sizeof(*rows));
-	_cleanup_array_ uint64_t *kept =
-		gr_array_calloc(g->budget, gr_bitmap_words(g->nvertices) + 1,
-				sizeof(*kept));
-
-	if (!kept)
-		return gr_budget_error(g->budget);
-	if (!rows)
-		return &gr_enomem;
-	struct gr_error *err = find_kept(f, kept);
-	if (!err)
-		err = cut(f, kept, rows, &sets);
-	for (uint32_t i = 0; !err && i < f->pools.size; i++)
-		err = add_row(f, i, rows[i], &sets);
-	return err;
-}
-
-static struct gr_error *find(struct gr_waste_run *run)
-{
-	_cleanup_(finder_deinit) struct finder f = { .run = run,
-						     .rt = run->heap->rt };
-	struct gr_error *err = judge_pools(&f);
-
-	if (!err)
-		err = judge_channels(&f);
-	if (err || !f.excess || f.excess < gr_waste_min_bytes(run))
-		return err;
-	err = gr_answers_need_graph(run->answers, GR_PART_NEAREST);
-	return err ? err : add_rows(&f);
+	return *advice ? NULL : &gr_enomem;
 }
 
 const struct gr_check gr_check_pools = {
 	.id = GR_WASTE_POOL,
 	.advice = "Do not put buffers back that have grown far.",
-	.find = find,
+	.begin = begin,
+	.end = end,
+	.applies = applies,
+	.judge = judge_object,
+	.name = name,
 };

@@ -12,7 +12,12 @@ static const struct gr_check *const checks[GR_NWASTE_CHECKS] = {
 	[GR_WASTE_FIELD_ORDER] = &gr_check_field_order,
 	[GR_WASTE_TINY_OBJECTS] = &gr_check_tiny,
 	[GR_WASTE_GOROUTINE_STACK] = &gr_check_stacks,
+	[GR_WASTE_STUCK_FINALIZER] = &gr_check_finalizers,
 	[GR_WASTE_GC_HEADROOM] = &gr_check_headroom,
+	[GR_WASTE_CONTEXT_CHILDREN] = &gr_check_contexts,
+	[GR_WASTE_POOL] = &gr_check_pools,
+	[GR_WASTE_FAR_TIMERS] = &gr_check_timers,
+	[GR_WASTE_LIBRARY_TAX] = &gr_check_library_tax,
 };
 
 const struct gr_check *gr_waste_check(enum gr_waste_check id)
