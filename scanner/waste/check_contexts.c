@@ -5,7 +5,6 @@
  * of the cancel function would remove both. Source: context/context.go.
  */
 #include "base/cleanup.h"
-#include "base/sort.h"
 #include "goruntime/types/map_entries.h"
 #include "naming/memory_name.h"
 #include "scan/answers.h"
@@ -13,6 +12,7 @@
 #include "waste/context_types.h"
 #include "waste/cut_sets.h"
 #include "waste/places.h"
+#include "waste/timer_cuts.h"
 
 #include <inttypes.h>
 
@@ -36,13 +36,6 @@ struct child {
 };
 GR_VECTOR(child_vector, struct child);
 
-/** A root of a timer: a word of it, or the timer itself. */
-struct timer_root {
-	uint64_t addr;
-	gr_vertex vertex;
-};
-GR_VECTOR(timer_vector, struct timer_root);
-
 /** Children of one type. */
 struct group {
 	struct gr_finding row;
@@ -58,7 +51,7 @@ struct finder {
 	struct child_vector children;
 	uint64_t max_children, slot_bytes; /* of one parent; of all children */
 	uint64_t entries_left; /* a child is in one map only */
-	struct timer_vector timers;	   /* by address */
+	struct gr_timer_cuts timers;
 	struct gr_keys by_label;	   /* -> group */
 	struct group_vector groups;
 	struct gr_cut_sets sets;
@@ -69,7 +62,7 @@ static void finder_deinit(struct finder *f)
 	gr_context_types_deinit(&f->types);
 	parent_vector_deinit(&f->parents);
 	child_vector_deinit(&f->children);
-	timer_vector_deinit(&f->timers);
+	gr_timer_cuts_deinit(&f->timers);
 	gr_keys_deinit(&f->by_label);
 	group_vector_deinit(&f->groups);
 	gr_cut_sets_deinit(&f->sets);
@@ -193,57 +186,6 @@ static struct gr_error *find_children(struct finder *f, uint32_t parent)
 	return err;
 }
 
-// ------------------------------------------------------------------- the timers
-
-static int by_address(const void *a, const void *b)
-{
-	const struct timer_root *x = a, *y = b;
-
-	return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
-/* Collect the roots of timers, which lie in the timers. */
-static struct gr_error *find_timers(struct finder *f)
-{
-	const struct gr_heap_graph *hg = f->run->answers->graph;
-	const struct gr_root_list *list = &f->run->answers->stop->roots.list;
-	struct gr_error *err = NULL;
-
-	for (size_t i = 0; !err && i < hg->roots.size; i++) {
-		const struct gr_root_vertex *vertex = &hg->roots.data[i];
-		const struct gr_root *root =
-			vertex->source == GR_FROM_LIST ?
-				&list->data[vertex->index] :
-				NULL;
-
-		if (root && root->kind == GR_ROOT_TIMER)
-			err = gr_runtime_append(
-				f->rt, timer_vector, &f->timers,
-				(struct timer_root){
-					root->addr,
-					gr_graph_first_root(hg->graph) + i });
-		if (!err)
-			err = gr_runtime_step(f->rt, 1);
-	}
-	return err ? err :
-		     gr_sort(f->timers.data, f->timers.size,
-			     sizeof(*f->timers.data), by_address, f->rt->poll,
-			     f->rt->poll_ctx);
-}
-
-/* Cut all that the roots of one timer lead to. */
-static struct gr_error *cut_root(struct finder *f, gr_vertex root,
-				 uint32_t group)
-{
-	const struct gr_graph *g = f->run->answers->graph->graph;
-	struct gr_error *err = NULL;
-
-	for (uint32_t e = g->first[root]; !err && e < g->first[root + 1]; e++)
-		err = gr_cut_sets_add(f->run, &f->sets, group,
-				      (struct gr_cut){ g->to[e], root });
-	return err;
-}
-
 /* A child with a deadline has a timer, whose function leads to it. */
 static struct gr_error *cut_timer(struct finder *f, const struct child *child,
 				  uint32_t group)
@@ -257,16 +199,9 @@ static struct gr_error *cut_timer(struct finder *f, const struct child *child,
 	struct gr_error *err = read_word(
 		f, address_of(f, child->obj) + context->timer - 1, &addr);
 	gr_obj obj = gr_heap_object_at(f->run->heap, addr, &span);
-	if (err || obj == GR_OBJ_NONE)
-		return err;
-	uint64_t start = gr_span_slot_addr(span, obj - span->first_obj);
-	size_t i = gr_count_before(f->timers.size, k,
-				   f->timers.data[k].addr < start);
-	for (; !err && i < f->timers.size &&
-	       f->timers.data[i].addr < start + span->elem_bytes;
-	     i++)
-		err = cut_root(f, f->timers.data[i].vertex, group);
-	return err;
+	return err || obj == GR_OBJ_NONE ?
+		       err :
+		       gr_timer_cuts_add(&f->timers, obj, &f->sets, group);
 }
 
 // --------------------------------------------------------------------- the rows
@@ -301,7 +236,7 @@ static struct gr_error *cut_children(struct finder *f)
 {
 	const struct gr_objects *objects =
 		f->run->answers->graph->graph->objects;
-	struct gr_error *err = find_timers(f);
+	struct gr_error *err = gr_timer_cuts_init(f->run, &f->timers);
 	uint32_t group;
 
 	for (size_t i = 0; !err && i < f->children.size; i++) {
@@ -378,11 +313,11 @@ static struct gr_error *add_rows(struct finder *f)
 {
 	uint32_t n = f->groups.size;
 	_cleanup_array_ uint64_t *marked = NULL;
-	_cleanup_free_ uint64_t *bytes = calloc(n + 1, sizeof(*bytes));
-	struct gr_error *err = bytes ? NULL : &gr_enomem;
+	_cleanup_free_ struct gr_kept *kept = calloc(n + 1, sizeof(*kept));
+	struct gr_error *err = kept ? NULL : &gr_enomem;
 
 	if (!err)
-		err = gr_cut_sets_weigh(f->run, &f->sets, n, bytes);
+		err = gr_cut_sets_weigh(f->run, &f->sets, n, kept);
 	if (!err)
 		err = gr_cuts_mark(f->run, f->sets.cuts.data,
 				   f->sets.cuts.size, &marked);
@@ -391,8 +326,9 @@ static struct gr_error *add_rows(struct finder *f)
 	for (uint32_t i = 0; !err && i < n; i++) {
 		struct group *group = &f->groups.data[i];
 
-		group->row.bytes = bytes[i];
-		if (!bytes[i] || bytes[i] < gr_waste_min_bytes(f->run) ||
+		group->row.bytes = kept[i].bytes;
+		if (!group->row.bytes ||
+		    group->row.bytes < gr_waste_min_bytes(f->run) ||
 		    !group->row.count)
 			continue;
 		err = advise(f, group);

@@ -259,6 +259,7 @@ static const char *advise_queue(const struct finder *f)
 static struct gr_error *add_queue(struct finder *f)
 {
 	_cleanup_(gr_cut_sets_deinit) struct gr_cut_sets sets = { 0 };
+	struct gr_kept kept = { 0 };
 	struct gr_finding row = {
 		.check = GR_WASTE_STUCK_FINALIZER,
 		.count = stuck_entries(f),
@@ -269,7 +270,8 @@ static struct gr_error *add_queue(struct finder *f)
 	struct gr_error *err = row.advice ? cut_all(f, &sets) : &gr_enomem;
 
 	if (!err)
-		err = gr_cut_sets_weigh(f->run, &sets, 1, &row.bytes);
+		err = gr_cut_sets_weigh(f->run, &sets, 1, &kept);
+	row.bytes = kept.bytes;
 	if (err || !row.bytes || row.bytes < gr_waste_min_bytes(f->run))
 		return err;
 	return gr_cut_sets_finish(f->run, &sets, 0, row);

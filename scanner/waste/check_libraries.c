@@ -22,7 +22,7 @@ struct finder {
 	uint8_t *of_root;
 	bool may_hold; /* a type or a root of a library exists */
 	uint64_t below[GR_FOREST_CLASSES];
-	uint64_t count[MAX_LIBRARIES], example[MAX_LIBRARIES];
+	uint64_t example[MAX_LIBRARIES];
 	struct gr_cut_sets sets;
 };
 
@@ -101,7 +101,7 @@ static struct gr_error *cut(struct finder *f, size_t library, gr_vertex v,
 {
 	const struct gr_cut cut = { v, GR_VERTEX_NONE };
 
-	if (!f->count[library]++ || addr < f->example[library])
+	if (!f->example[library] || addr < f->example[library])
 		f->example[library] = addr;
 	return gr_cut_sets_add(f->run, &f->sets, library, cut);
 }
@@ -184,23 +184,23 @@ static struct gr_error *cut_variables(struct finder *f)
 
 static struct gr_error *add_rows(struct finder *f)
 {
-	uint64_t bytes[MAX_LIBRARIES];
+	struct gr_kept kept[MAX_LIBRARIES] = { 0 };
 	struct gr_error *err = gr_cut_sets_weigh(f->run, &f->sets,
-						 gr_nknown_libraries, bytes);
+						 gr_nknown_libraries, kept);
 
 	for (size_t i = 0; !err && i < gr_nknown_libraries; i++) {
 		const struct gr_finding row = {
 			.check = GR_WASTE_LIBRARY_TAX,
 			.key = i,
-			.bytes = bytes[i],
-			.count = f->count[i],
+			.bytes = kept[i].bytes,
+			.count = kept[i].objects,
 			.example = f->example[i],
 			.type = gr_known_libraries[i].name,
 			.field = "",
 			.advice = gr_known_libraries[i].advice,
 		};
 
-		if (bytes[i] && bytes[i] >= gr_waste_min_bytes(f->run))
+		if (row.bytes && row.bytes >= gr_waste_min_bytes(f->run))
 			err = gr_cut_sets_finish(f->run, &f->sets, i, row);
 	}
 	return err;

@@ -12,6 +12,7 @@
 #include "waste/check.h"
 #include "waste/cut_sets.h"
 #include "waste/forest.h"
+#include "waste/timer_cuts.h"
 
 #define FAR_NS (UINT64_C(3600) * 1000000000)
 
@@ -19,7 +20,7 @@ enum { CLASS_TIMERS = 1 };
 
 /** A timer that fires in the far future. */
 struct far_timer {
-	uint32_t root; /* index in the list: the root that is the timer */
+	gr_obj obj;
 	uint32_t set;
 };
 GR_VECTOR(far_vector, struct far_timer);
@@ -111,37 +112,35 @@ static struct gr_error *find_call(struct finder *f, uint64_t timer,
 }
 
 /* The set of timers with the same call, or of the same type. */
-static struct gr_error *find_set(struct finder *f, const struct gr_root *root,
-				 uint64_t pc, const char *function,
-				 uint32_t *ret)
+static struct gr_error *find_set(struct finder *f, struct far_timer *timer,
+				 uint64_t addr, uint64_t pc,
+				 const char *function)
 {
 	struct gr_program *program = f->run->answers->stop->program;
-	const struct gr_span *span;
-	gr_obj obj = gr_heap_object_at(f->run->heap, root->addr, &span);
-	uint32_t label = f->run->parents->of[obj].label;
+	uint32_t label = f->run->parents->of[timer->obj].label;
 
-	*ret = gr_keys_find(&f->by_call, pc ?: label, !pc);
-	if (*ret != UINT32_MAX)
+	timer->set = gr_keys_find(&f->by_call, pc ?: label, !pc);
+	if (timer->set != UINT32_MAX)
 		return NULL;
 	const char *name = pc ? function : gr_memory_name(program, label);
 	const struct gr_finding row = {
 		.check = GR_WASTE_FAR_TIMERS,
 		.key = pc ?: label,
-		.example = root->addr,
+		.example = addr,
 		.type = gr_arena_intern(&program->arena, name, strlen(name)),
 		.field = "",
 	};
-	*ret = f->rows.size;
-	if (!row.type || !gr_keys_add(&f->by_call, pc ?: label, !pc, *ret))
+	timer->set = f->rows.size;
+	if (!row.type ||
+	    !gr_keys_add(&f->by_call, pc ?: label, !pc, timer->set))
 		return &gr_enomem;
 	return gr_runtime_append(f->rt, row_vector, &f->rows, row);
 }
 
-static struct gr_error *add_timer(struct finder *f, uint32_t index)
+static struct gr_error *add_timer(struct finder *f, const struct gr_root *root,
+				  gr_obj obj)
 {
-	const struct gr_root *root =
-		&f->run->answers->stop->roots.list.data[index];
-	struct far_timer timer = { .root = index };
+	struct far_timer timer = { .obj = obj };
 	const char *function;
 	uint64_t pc = 0;
 	bool is_late;
@@ -152,7 +151,7 @@ static struct gr_error *add_timer(struct finder *f, uint32_t index)
 	err = find_call(f, root->addr, &pc, &function);
 	if (err || !*function)
 		return err;
-	err = find_set(f, root, pc, function, &timer.set);
+	err = find_set(f, &timer, root->addr, pc, function);
 	if (err)
 		return err;
 	struct gr_finding *row = &f->rows.data[timer.set];
@@ -179,7 +178,7 @@ static struct gr_error *find_timers(struct finder *f)
 			continue;
 		gr_obj obj = gr_heap_object_at(f->run->heap, root->addr, &span);
 		if (obj != GR_OBJ_NONE && of[obj].node)
-			err = add_timer(f, i);
+			err = add_timer(f, root, obj);
 	}
 	return err;
 }
@@ -206,64 +205,30 @@ static struct gr_error *may_hold_enough(struct finder *f, bool *ret)
 	return err;
 }
 
-/* Is a root of the list the timer, or a word of it? */
-static bool is_of_timer(const struct finder *f, const struct gr_root *root,
-			const struct gr_root *timer)
+static struct gr_error *cut_timers(struct finder *f)
 {
-	return root->kind == GR_ROOT_TIMER && root->addr >= timer->addr &&
-	       root->addr - timer->addr < f->rt->layout.timer.size_bytes;
-}
+	_cleanup_(gr_timer_cuts_deinit) struct gr_timer_cuts cuts;
+	struct gr_error *err = gr_timer_cuts_init(f->run, &cuts);
 
-/* The timer that a root of the list belongs to: its words come before it; NULL:
- * none that is far. */
-static const struct far_timer *timer_of(const struct finder *f, uint32_t index)
-{
-	const struct gr_root_list *list = &f->run->answers->stop->roots.list;
-	size_t k = gr_count_before(f->timers.size, i,
-				   f->timers.data[i].root < index);
-
-	return k < f->timers.size &&
-			       is_of_timer(f, &list->data[index],
-					   &list->data[f->timers.data[k].root]) ?
-		       &f->timers.data[k] :
-		       NULL;
-}
-
-/* Cut the roots of the timers: up to three for each. */
-static struct gr_error *cut_roots(struct finder *f)
-{
-	const struct gr_heap_graph *hg = f->run->answers->graph;
-	struct gr_error *err = NULL;
-
-	for (size_t i = 0; !err && i < hg->roots.size; i++) {
-		const struct gr_root_vertex *vertex = &hg->roots.data[i];
-		const struct gr_cut cut = { gr_graph_first_root(hg->graph) + i,
-					    GR_VERTEX_NONE };
-		const struct far_timer *timer =
-			vertex->source == GR_FROM_LIST ?
-				timer_of(f, vertex->index) :
-				NULL;
-
-		err = timer ? gr_cut_sets_add(f->run, &f->sets, timer->set,
-					      cut) :
-			      gr_runtime_step(f->rt, 1);
-	}
+	for (size_t i = 0; !err && i < f->timers.size; i++)
+		err = gr_timer_cuts_add(&cuts, f->timers.data[i].obj, &f->sets,
+					f->timers.data[i].set);
 	return err;
 }
 
 static struct gr_error *add_rows(struct finder *f)
 {
-	_cleanup_free_ uint64_t *bytes =
-		calloc(f->rows.size + 1, sizeof(*bytes));
-	struct gr_error *err = bytes ? NULL : &gr_enomem;
+	_cleanup_free_ struct gr_kept *kept =
+		calloc(f->rows.size + 1, sizeof(*kept));
+	struct gr_error *err = kept ? NULL : &gr_enomem;
 
 	if (!err)
-		err = gr_cut_sets_weigh(f->run, &f->sets, f->rows.size, bytes);
+		err = gr_cut_sets_weigh(f->run, &f->sets, f->rows.size, kept);
 	for (size_t i = 0; !err && i < f->rows.size; i++) {
 		struct gr_finding *row = &f->rows.data[i];
 
-		row->bytes = bytes[i];
-		if (bytes[i] && bytes[i] >= gr_waste_min_bytes(f->run))
+		row->bytes = kept[i].bytes;
+		if (row->bytes && row->bytes >= gr_waste_min_bytes(f->run))
 			err = gr_cut_sets_finish(f->run, &f->sets, i, *row);
 	}
 	return err;
@@ -305,7 +270,7 @@ static struct gr_error *find(struct gr_waste_run *run)
 		return err;
 	err = gr_answers_need_graph(run->answers, 0);
 	if (!err)
-		err = cut_roots(&f);
+		err = cut_timers(&f);
 	return err ? err : add_rows(&f);
 }
 

@@ -25,12 +25,13 @@ struct gr_error *gr_cut_sets_add(struct gr_waste_run *run,
  * graph has been made. If there are holders, all their other references count
  * as cut, too: see gr_graph_exclusive().
  *
- * @param[out] ret_bytes By set: slots of objects of Go.
+ * @param[out] kept Of @p nsets sets, zeroed before; bytes are those of objects
+ *	of Go, without blocks of C.
  */
 struct gr_error *gr_cut_sets_weigh(struct gr_waste_run *run,
 				   const struct gr_cut_sets *sets,
 				   uint32_t nsets,
-				   uint64_t *ret_bytes) GR_MUST_CHECK;
+				   struct gr_kept *kept) GR_MUST_CHECK;
 
 /**
  * Mark the object graph, which has been made, without some cuts.
