@@ -20,8 +20,13 @@ if TYPE_CHECKING:
 
 _STOP_S = 5.0  # a thread that has not stopped by then will not stop soon
 _STUCK_S = 0.1  # the same if a thread is known to wait in the kernel
+_OF_VALUES = ("values", "save-values")  # extents with objects without pointers
 
 Module = tuple[str, str | None, int | None, str]
+
+_WITH_VALUES = (
+    "; objects without pointers are copied, too: the answer reads values"
+)
 
 
 class Deadline(Progress):
@@ -81,6 +86,15 @@ def duration(seconds: float) -> str:
     return units.seconds(round(seconds * 1e6))
 
 
+def fork_pause_s(pid: int, pace: pause.Pace) -> float:
+    """The expected pause of a process that is made to fork."""
+    tables = procfs.status_kb(pid, "VmPTE") // 4
+    threads = procfs.count_threads(pid)
+    return pause.expect(pause.STOP, pace, threads).pause_s(
+        pause.fork_s(pace, tables)
+    )
+
+
 class Look:
     """Reads a process once: first while it runs, then while it stands still,
     then its copy."""
@@ -117,6 +131,7 @@ class Look:
         self.memory_limit = memory_limit
         self.threads = threads
         self.is_held = is_held
+        self.has_values = extent in _OF_VALUES
         self._refuse_frozen()
         try:
             self.process = native.load().Process(pid)
@@ -191,6 +206,7 @@ class Look:
         say(
             f"process {self.pid}: {self.plan(about, size)}; up to {needed} of "
             f"memory needed, {memory.report(units.human_bytes)}"
+            f"{_WITH_VALUES if self.has_values else ''}"
         )
 
     def plan(self, about: str, size: str) -> str:
@@ -208,8 +224,15 @@ class Look:
         raise Error(
             f"goref: not attached: process {self.pid} would stop for "
             f"about {duration(self.pause_s)}, longer than --max-pause "
-            f"{limit}"
+            f"{limit}{self._way_out(limit)}"
         )
+
+    def _way_out(self, limit_ms: int) -> str:
+        """The words for a shorter pause; "" if there is none."""
+        fork_s = fork_pause_s(self.pid, self.pace)
+        if fork_s * 1e3 > limit_ms:
+            return ""
+        return f" (--snapshot would stop it for about {duration(fork_s)})"
 
     def copy(self) -> None:
         self.scan.reserve()
