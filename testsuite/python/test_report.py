@@ -351,7 +351,7 @@ def document(**parts):
         name: f"no memory for {name}"
         for name in ("overview", "hung", "waits", "goroutines", "panic",
                      "suspects", "dominators", "references", "types", "leaks",
-                     "rss", "sites")
+                     "rss", "sites", "waste")
         if name not in parts
     }  # fmt: skip
     return {
@@ -377,6 +377,7 @@ def test_what_is_missing_is_said():
         "rss",
         "goroutines",
         "sites",
+        "waste",
     ):
         assert f"Reason: no memory for {name}." in text
 

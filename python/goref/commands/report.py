@@ -18,6 +18,7 @@ from ..render.rss import RssReport
 from ..render.sites import SitesReport
 from ..render.suspects import SuspectsReport
 from ..render.waits import WaitsReport
+from ..render.waste import MIN_SHARE, WasteReport, share_of
 from ..render.written import WrittenReport
 from ..report import cards, limits, page, tree, values
 from ..session import current, running
@@ -124,6 +125,7 @@ class _Answers:
             ("references", lambda: self._references(result)),
             ("types", self._types),
             ("leaks", self._leaks),
+            ("waste", self._waste),
             ("sites", self._sites),
             ("native", self._native),
             ("native_leaks", self._native_leaks),
@@ -315,6 +317,20 @@ class _Answers:
                 how=how(),
             ).document()
         )
+
+    def _waste(self) -> Document:
+        found = self.scan.waste(None, share_of(MIN_SHARE))
+        report = WasteReport(
+            tool_version=self.version,
+            partial=self._lost(found),
+            found=found,
+            top=limits.ROWS,
+        )
+        return report.document() | {
+            "nrows": len(found.rows),
+            "notes": report.notes(),
+            "summary": report.summary(),
+        }
 
     def _sites(self) -> Document:
         found = self.scan.sites(True)

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .report import TopReport, fields_of, partial_lines
 from .style import styled, title
@@ -41,10 +41,8 @@ class WasteReport(TopReport["Waste"]):
         return [
             *partial_lines(self.partial, _UNCERTAIN),
             *self._table(),
-            *self._left_out(),
-            *self._notes(),
-            *self._not_asked(),
-            title(self._total()),
+            *self.notes(),
+            title(self.summary()),
         ]
 
     def body(self) -> Document:
@@ -107,6 +105,10 @@ class WasteReport(TopReport["Waste"]):
             place(row),
         )
 
+    def notes(self) -> list[str]:
+        """All that is not in the findings: a line each."""
+        return [*self._left_out(), *self._doubts(), *self._not_asked()]
+
     def _left_out(self) -> list[str]:
         found = self.found
         if not found.small_rows:
@@ -119,8 +121,8 @@ class WasteReport(TopReport["Waste"]):
             "(--min-share 0% shows all)"
         ]
 
-    def _notes(self) -> list[str]:
-        """The doubts, for each of which the answer counts too little."""
+    def _doubts(self) -> list[str]:
+        """Damage, and limits, for each of which the answer counts too little."""
         found = self.found
         lines = []
         if found.broken_views:
@@ -157,7 +159,8 @@ class WasteReport(TopReport["Waste"]):
             lines.append(f"--checks asks for {asked_for} alone")
         return lines
 
-    def _total(self) -> str:
+    def summary(self) -> str:
+        """The sum; or that there is no finding."""
         found = self.found
         if not found.heap_objects:
             return "nothing is known: no object of the heap was reached"
@@ -174,9 +177,15 @@ class WasteReport(TopReport["Waste"]):
         return line
 
 
+def place_of(row: Mapping[str, Any]) -> str:
+    """The place to change, by the keys of a finding's document: a field of a
+    struct, a variable, a function ..."""
+    return f"{row['type'] or ''}{row['field'] or ''}" or "(the whole program)"
+
+
 def place(row: WasteRow) -> str:
-    """What to change: a field of a struct, a variable, a function ..."""
-    return f"{row.type or ''}{row.field or ''}" or "(the whole program)"
+    """The same, by the row."""
+    return place_of({"type": row.type, "field": row.field})
 
 
 def share_text(percentage: float) -> str:

@@ -10,10 +10,12 @@ from ..render.native_leaks import stands_out
 from ..render.sizes import both
 from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
+from ..render.waste import place_of
 from .live import in_c, size_text, whole, whole_name
 from .values import HIDDEN
 
 _NAMED = 3  # suspects
+_WASTED = 0.05  # of the live heap, from which on a finding is a fact
 _UNREACHED = 0.25  # of the allocated bytes, from which on it is a fact
 # Units of times, the largest first, and what comes behind each.
 _TIMES = (
@@ -237,7 +239,29 @@ def _finalizers(document: Mapping[str, Any]) -> list[Finding]:
 
 
 def _facts(document: Mapping[str, Any]) -> list[Finding]:
-    return [*_crowd(document), *_no_deadlock(document), *_garbage(document)]
+    return [
+        *_crowd(document),
+        *_no_deadlock(document),
+        *_garbage(document),
+        *_waste(document),
+    ]
+
+
+def _waste(document: Mapping[str, Any]) -> list[Finding]:
+    """Memory that could be saved, if one change would save much."""
+    found = document.get("waste")
+    if not found or not found["checks"]:
+        return []
+    largest = found["checks"][0]
+    if largest["bytes"] <= found["heap_bytes"] * _WASTED:
+        return []
+    total = found["total_bytes"]
+    text = (
+        f"{human_bytes(total)}, {percent(total, found['heap_bytes'])} of the "
+        f"live heap; most in {place_of(largest)} ({largest['check']})"
+    )
+    command = f"{document['command']} waste"
+    return [Finding("fact", "Could be saved", text, "waste", command)]
 
 
 def _crowd(document: Mapping[str, Any]) -> list[Finding]:

@@ -19,6 +19,7 @@ from . import (
     sites,
     suspects,
     waits,
+    waste,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ PARTS = (
     Part("holders", "Holders", charts.holders),
     Part("roots", "Roots", heap.roots),
     Part("types", "Types", heap.types),
+    Part("waste", "Savings", waste.waste),
     Part("sites", "Sites", sites.sites),
     Part("waits", "Waiting", waits.waits),
     Part("goroutines", "Goroutines", goroutines.goroutines),

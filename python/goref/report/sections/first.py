@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 _UNREACHED = 0.01  # of the allocated bytes, from which on it is said
 # The texts of links from facts to sections.
-_LINKS = {"waits": "Who waits for what", "heap": "The heap"}
+_LINKS = {
+    "waits": "Who waits for what",
+    "heap": "The heap",
+    "waste": "What could be saved",
+}
 
 
 def screen(document: Mapping[str, Any]) -> Element:

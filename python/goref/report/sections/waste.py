@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory that could be saved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...render.waste import place_of
+from ..markup import code, el, empty, note, prose, section, sentence
+from ..origins import Origins
+from ..tables import Cell, Column, bytes_, name, number, share, table, text
+from .parts import command, missing
+
+if TYPE_CHECKING:
+    from ..markup import Element
+
+_TITLE = "What could be saved"
+_LEAD = (
+    "Memory that the program could do without, although it does the same. Each "
+    "row has the bytes that its change alone would save, in slots of the "
+    "allocator. What two changes would both save counts once in the sum."
+)
+
+
+def waste(document: Mapping[str, Any]) -> Element:
+    found = document.get("waste")
+    if found is None:
+        reason = missing(document, "waste", "what could be saved")
+        return section("waste", _TITLE, None, reason)
+    notes = [note(sentence(line)) for line in found["notes"]]
+    more = command(f"{document['command']} waste")
+    if not found["checks"]:
+        nothing = empty(sentence(found["summary"]))
+        return section("waste", _TITLE, _LEAD, nothing, notes, more)
+    return section(
+        "waste",
+        _TITLE,
+        _LEAD,
+        el("p", None, sentence(found["summary"])),
+        _table(document, found),
+        el("h3", None, "What to do"),
+        _advice(found),
+        notes,
+        more,
+    )
+
+
+def _table(document: Mapping[str, Any], found: Mapping[str, Any]) -> Element:
+    origins = Origins(document)
+    columns = [
+        Column("Saved", True, hint="if this were the only change"),
+        Column("Share", True, hint="of the live heap"),
+        Column("Count", True, True, "objects, maps, goroutines ..."),
+        Column("Check"),
+        Column("Example", is_minor=True),
+        Column("To change", is_name=True),
+    ]
+    cells = [
+        (
+            bytes_(row["bytes"] or None),
+            share(row["bytes"], found["heap_bytes"]),
+            number(row["count"]),
+            text(row["check"]),
+            _example(row["example"]),
+            name(place_of(row), mark=origins.mark(row["type"] or "")),
+        )
+        for row in found["checks"]
+    ]
+    return table("waste-table", _TITLE, columns, cells, found["nrows"])
+
+
+def _example(address: str | None) -> Cell:
+    """A script makes a link of the address if the object has a card."""
+    if address is None:
+        return Cell("", "")
+    return Cell(address, el("code", {"data-card": address}, address))
+
+
+def _advice(found: Mapping[str, Any]) -> Element:
+    """Each sentence once, in the order of the findings."""
+    said = dict.fromkeys((r["check"], r["advice"]) for r in found["checks"])
+    return el(
+        "ul",
+        None,
+        [
+            el("li", None, code(check), ": ", prose(advice))
+            for check, advice in said
+        ],
+    )
