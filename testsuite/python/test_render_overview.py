@@ -427,3 +427,55 @@ def test_early_lines(make):
     assert lines[2].endswith(", go1.24.4")
     assert lines[3].startswith("goroutines: 7")
     assert len(early_lines(make.info(), None, None, None)) == 2
+
+
+def found_waste(*findings, total_bytes=0):
+    made = [
+        rows.make(
+            "WasteRow",
+            {"check": check, "bytes": size, "count": 7, "type": type_,
+             "field": field, "advice": "Do."},
+        )
+        for check, size, type_, field in findings
+    ]  # fmt: skip
+    return rows.make(
+        "Waste",
+        {"rows": tuple(made), "total_bytes": total_bytes, "heap_bytes": 1000},
+    )
+
+
+def test_what_could_be_saved(make):
+    """The largest finding has a line, and a command to look closer."""
+    pool = ("pool", 200, "main.buffers", None)
+    large = found_waste(("slice-capacity", 300, "main.T", ".rows"), pool,
+                        ("gc-headroom", 0, None, None),
+                        total_bytes=400)  # fmt: skip
+    lines = report(make, waste=large).lines()
+    assert (
+        "could be saved: 300 B (30.0 % of the heap) by slice-capacity in "
+        "main.T.rows; 400 B with 1 more" in lines
+    )
+    assert any("goref waste" in line for line in lines)
+    document = report(make, waste=large).document()
+    assert document["waste"] == {
+        "total_bytes": 400,
+        "heap_bytes": 1000,
+        "findings": [
+            {"check": "slice-capacity", "bytes": 300, "count": 7,
+             "type": "main.T", "field": ".rows"},
+            {"check": "pool", "bytes": 200, "count": 7,
+             "type": "main.buffers", "field": None},
+        ],
+    }  # fmt: skip
+    assert "goref waste" in document["next"]
+    one = report(make, waste=found_waste(pool, total_bytes=200)).text()
+    assert "(20.0 % of the heap) by pool in main.buffers\n" in one
+
+
+def test_nothing_much_could_be_saved(make):
+    advice = found_waste(("gc-headroom", 0, None, None))
+    for waste in (None, found_waste(), advice):
+        answer = report(make, waste=waste)
+        assert "could be saved" not in answer.text()
+        assert "goref waste" not in answer.document()["next"]
+    assert report(make).document()["waste"] is None

@@ -10,7 +10,9 @@ from .. import native, params, stop
 from ..render.overview import TOP, OverviewReport
 from ..render.scan import TOP as SCAN_TOP
 from ..render.verdict import early_lines
+from ..render.waste import share_of
 from ..session import current, running
+from ..verbs.waste import CHECKS, OF_VALUES
 from . import hung
 from .base import (
     answer_report,
@@ -39,10 +41,12 @@ if TYPE_CHECKING:
         Scan,
         Suspects,
         Waits,
+        Waste,
     )
 
 TOP_KEPT = 7
 KEPT_DEPTH = 3
+WASTED = 5.0  # percent of the heap, from which on a finding is named
 
 
 def extent(_options: Any) -> str:
@@ -196,6 +200,23 @@ def _retained(
         return (), _ended()
 
 
+def _waste(
+    scan: Scan, kept: Dominators | None
+) -> tuple[Waste | None, str]:
+    """Large findings; None if there is no graph or no memory for more; or if
+    the search was ended, and by what. Checks that read values are left out:
+    they would read all memory of a core."""
+    if kept is None:
+        return None, ""
+    checks = tuple(check for check in CHECKS if check not in OF_VALUES)
+    try:
+        return scan.waste(checks, share_of(WASTED)), ""
+    except (native.load().Error, MemoryError):
+        return None, ""
+    except KeyboardInterrupt:
+        return None, _ended()
+
+
 _PAGE_BYTES = 4096
 
 
@@ -275,6 +296,11 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         retained, ended = _retained(result, options)
         if ended:
             lost, unfinished = [*lost, ended], "retained sizes of roots"
+    waste: Waste | None = None
+    if not unfinished:
+        waste, ended = _waste(scan, kept)
+        if ended:
+            lost, unfinished = [*lost, ended], "search for waste"
     # Those without objects come last.
     roots = [root for root in result.roots() if root.total.objects]
     resident, rss_bytes = _resident(scan, info)
@@ -306,6 +332,7 @@ def report(scan: Scan, options: Any) -> OverviewReport:
         panic=panic,
         hung=blocked,
         finalization=finalization,
+        waste=waste,
         elapsed_us=elapsed_us(),
         retained=retained[: len(roots)],
     )

@@ -24,6 +24,8 @@ from .suspects import commands, suspects_line
 from .table import of_how_many
 from .target import collector_text, target_document, target_name
 from .units import human_bytes, percent, seconds
+from .waste import overview_document as waste_document
+from .waste import overview_line as waste_line
 from .verdict import (
     ended_line,
     goroutines_line,
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         Suspects,
         TypeTotal,
         Waits,
+        Waste,
     )
     from .hung import HungReport
     from .report import Document
@@ -98,7 +101,8 @@ class OverviewReport(Report):
     panic: what ended the program, if anything did.
     hung: why goroutines wait, as `hung' says it; None: not known.
     finalization: finalizers, cleanups and pools; None: not known.
-    native, native_leaks: C memory; None: not known."""
+    native, native_leaks: C memory; None: not known.
+    waste: findings that are large; None: not looked for."""
 
     info: Info
     ledger: Ledger
@@ -124,6 +128,7 @@ class OverviewReport(Report):
     finalization: Finalization | None = None
     native: Native | None = None
     native_leaks: NativeLeaks | None = None
+    waste: Waste | None = None
 
     def __post_init__(self) -> None:
         is_first = self.top is None and self.kept
@@ -420,6 +425,14 @@ def _finalization(report: OverviewReport) -> Section:
     )
 
 
+def _waste(report: OverviewReport) -> Section:
+    """Memory that could be saved, if one change would save much."""
+    line = waste_line(report.waste) if report.waste else ""
+    return Section(
+        [line] if line else [], {"waste": waste_document(report.waste)}
+    )
+
+
 def _suspects(report: OverviewReport) -> Section:
     found = report.suspects
     if not found:
@@ -525,7 +538,9 @@ def _next(report: OverviewReport) -> Section:
     is_known = not found or found.residency != "unknown"
     memory = "the resident memory" if is_known else "the core's memory"
     rss = (["rss"], f"where {memory} is, also outside the heap")
+    saved = (["waste"], "what could be saved, and how")
     others = [
+        *([saved] if _waste(report).lines else []),
         (["hung"], "what goroutines do and wait for"),
         *([rss] if _resident(report).lines else []),
         (["scan"], "all tables: roots and types by bytes and objects"),
@@ -551,6 +566,7 @@ SECTIONS: tuple[Callable[[OverviewReport], Section], ...] = (
     _goroutines,
     _blocked,
     _finalization,
+    _waste,
     _kept,
     _suspects,
     _holders,

@@ -10,10 +10,10 @@ from .units import printable
 WIDTH = 100  # columns, where a line can be broken
 
 
-def wrapped(line: str) -> list[str]:
-    """The line in pieces that fit, the further ones six columns further in. A
-    word stays whole."""
-    indent = " " * (len(line) - len(line.lstrip()) + 6)
+def wrapped(line: str, further: int = 6) -> list[str]:
+    """The line in pieces that fit, the further ones so many columns further
+    in. A word stays whole."""
+    indent = " " * (len(line) - len(line.lstrip()) + further)
     return textwrap.wrap(
         line,
         WIDTH,

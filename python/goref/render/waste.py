@@ -72,7 +72,7 @@ class WasteReport(TopReport["Waste"]):
         }
 
     def _table(self) -> list[str]:
-        """The findings. The first one with an advice has it below."""
+        """The findings. The first one with some advice has it below."""
         rows = self.found.rows
         shown = rows[: (TOP if self.top is None else self.top) or None]
         if not shown:
@@ -84,7 +84,7 @@ class WasteReport(TopReport["Waste"]):
             found.append(line)
             if (row.check, row.advice) not in said:
                 said.add((row.check, row.advice))
-                found += wrapped(f"      {row.advice}")
+                found += wrapped(f"      {row.advice}", 0)
         left = len(rows) - len(shown)
         return [
             *found,
@@ -221,6 +221,37 @@ def nothing_line(
     if not is_about_all or len(made) < len(found.asked):
         who = f"none of {len(made)} checks"
     return f"{where}{who} found anything {most}"
+
+
+def overview_line(found: Waste) -> str:
+    """The largest finding, and how much all of them would save; "" if there is
+    none."""
+    if not found.rows or not found.rows[0].bytes:
+        return ""
+    first = found.rows[0]
+    share = percent(first.bytes, found.heap_bytes)
+    line = (
+        f"could be saved: {human_bytes(first.bytes)} ({share} of the heap) by "
+        f"{first.check} in {place(first)}"
+    )
+    left = sum(bool(row.bytes) for row in found.rows[1:])
+    if not left:
+        return line
+    return f"{line}; {human_bytes(found.total_bytes)} with {left:,} more"
+
+
+def overview_document(found: Waste | None) -> Document | None:
+    """The findings of the overview; None: they are not known."""
+    if found is None:
+        return None
+    return {
+        **fields_of(found, "total_bytes heap_bytes"),
+        "findings": [
+            fields_of(row, "check bytes count type field")
+            for row in found.rows
+            if row.bytes
+        ],
+    }
 
 
 def finding_document(row: WasteRow) -> Document:
