@@ -20,7 +20,7 @@ import datetime
 import operator
 import os
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, SupportsIndex, SupportsInt, Union
 
 from . import evaluate, front, native, objectvalue, params, partial
@@ -51,7 +51,7 @@ from .vertices import (
 )
 
 if TYPE_CHECKING:
-    from ._goref import Ledger, Scan
+    from ._goref import Ledger, Scan, Waste
 
     _Path = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
@@ -373,6 +373,28 @@ class Heap:
     def retained_c(self, *things: Thing) -> int:
         """The bytes in blocks of C that these keep alive together."""
         return self._retained(things)[1]
+
+    def waste(
+        self,
+        checks: Iterable[str] | None = None,
+        min_share: float = 0.01,
+    ) -> Waste:
+        """Memory that could be saved, as `goref waste' finds it. `rows' of the
+        answer has the findings, the most bytes first: named tuples of plain
+        values with check, bytes, count, type, field, example and advice.
+
+        checks: names of checks, or one of them; None: all. Those that read values need
+        a heap with values; `asked' of the answer says which were left out.
+        min_share: the least part of the heap that a finding has; 0: any."""
+        if isinstance(checks, str):
+            checks = (checks,)
+        names = None if checks is None else tuple(checks)
+        if not 0 <= min_share <= 1:
+            raise ValueError(f"goref: min_share is not 0 to 1: {min_share!r}")
+        try:
+            return self._asked().waste(names, round(min_share * 1_000_000))
+        except native.load().ArgumentError as problem:
+            raise ValueError(f"goref: {problem}") from None
 
     def _retained(self, things: tuple[Thing, ...]) -> tuple[int, int]:
         """With C, and C alone."""
