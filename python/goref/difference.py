@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 # Tables in the order in which they are printed.
-KEYS = ("type", "root", "path", "site", "package", "goroutine", "holder")
+KEYS = (
+    "type",
+    "root",
+    "path",
+    "site",
+    "package",
+    "goroutine",
+    "holder",
+    "waste",
+)
 BETWEEN = " -> "  # the steps of a path
 # Whose retained bytes are exact, so that a difference means something.
 EXACT = ("root", "goroutine")
@@ -201,7 +210,7 @@ def table(
     min_bytes: int = 0,
 ) -> Table:
     """Compare the amounts of all keys."""
-    unknown = by in ("path", "site", "holder")
+    unknown = by in ("path", "site", "holder", "waste")
     nothing = Amount(retained_bytes=None if unknown else 0)
     rows = (
         Row(key, old.get(key, nothing), new.get(key, nothing))
@@ -278,6 +287,13 @@ def knows_sites(*totals: Mapping[str, Any]) -> bool:
     return all(side.get("knows_sites", True) for side in totals)
 
 
+def checks_left_out(*totals: Mapping[str, Any]) -> list[str]:
+    """The checks of waste that were not made on all sides, for want of
+    values."""
+    every = (check for side in totals for check in side.get("unmade", ()))
+    return list(dict.fromkeys(every))
+
+
 def compare(
     old: Mapping[str, Any],
     new: Mapping[str, Any],
@@ -293,8 +309,16 @@ def compare(
         elif by == "site" and not knows_sites(old, new):
             before, after = {}, {}
         else:
+            left_out = checks_left_out(old, new) if by == "waste" else ()
             before, after = (
-                amounts(side["tables"].get(by, ()), is_one_process)
+                amounts(
+                    (
+                        row
+                        for row in side["tables"].get(by, ())
+                        if row["key"] not in left_out
+                    ),
+                    is_one_process,
+                )
                 for side in (old, new)
             )
         tables[by] = table(by, before, after, min_bytes)

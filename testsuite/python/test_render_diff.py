@@ -317,3 +317,39 @@ def test_no_c():
     assert "in C" not in text and "C memory" not in text
     assert "Go alone" not in text
     assert found.most_grown()[0] == "the heap"
+
+
+def by_check(unmade=(), **sizes):
+    rows = [
+        {"key": key.replace("_", "-"), "objects": 2, "bytes": size}
+        for key, size in sizes.items()
+    ]
+    return totals(10) | {
+        "tables": totals(10)["tables"] | {"waste": rows},
+        "unmade": list(unmade),
+    }
+
+
+def test_waste_by_check():
+    old = by_check(pool=100, size_class=100)
+    new = by_check(pool=300, sparse_map=50)
+    lines = report(old, new).lines()
+    at = lines.index("By check of waste: 2 grew, 1 shrank")
+    assert [line.split()[0] for line in lines[at + 2 : at + 5]] == [
+        "+200", "+50", "-100"
+    ]  # fmt: skip
+    [name, size] = report(old, new, by="waste").most_grown()
+    assert (name, size) == ("pool", 200)
+    rows = report(old, new).document()["by"]["waste"]["rows"]
+    assert [row["key"] for row in rows] == ["pool", "sparse-map", "size-class"]
+
+
+def test_checks_that_only_one_side_has_made():
+    """They have neither grown nor shrunk."""
+    old = by_check(pool=100, duplicate_strings=1000)
+    new = by_check(["duplicate-strings"], pool=100)
+    for sides in ((old, new), (new, old)):
+        found = report(*sides)
+        assert found.document()["by"]["waste"]["rows"] == []
+        note = "without duplicate-strings: no values"
+        assert f"By check of waste: no difference ({note})" in found.lines()

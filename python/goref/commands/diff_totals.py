@@ -56,6 +56,7 @@ def totals(
         tables["holder"] = _rows(scan.histogram("holder"))
     tables["goroutine"] = _goroutines(scan)
     tables["site"], sites = _sites(scan)
+    tables["waste"], unmade = _waste(scan)
     is_cut = sites.pop("is_cut")
     lost += [CUT_SAMPLES] * is_cut
     info = scan.info()
@@ -71,6 +72,7 @@ def totals(
         **leaked,
         "folded_bytes": ledger.folded.bytes,
         "tables": tables,
+        "unmade": unmade,
         **sites,
         "suspects": _suspects(scan.suspects(), how),
     }
@@ -166,6 +168,23 @@ def _sites(scan: Scan) -> tuple[list[Document], Document]:
         "site_note": sites_note(found),
         "is_cut": found.is_cut,
     }
+
+
+def _waste(scan: Scan) -> tuple[list[Document], list[str]]:
+    """The bytes that each check would save, and the checks that were not made:
+    a process and some files lack values."""
+    found = scan.waste()
+    count: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for row in found.rows:
+        count[row.check] += row.count
+        sizes[row.check] += row.bytes
+    rows: list[Document] = [
+        {"key": check, "objects": count[check], "bytes": sizes[check]}
+        for check in sizes
+        if sizes[check]
+    ]
+    return rows, [asked.check for asked in found.asked if asked.why_not]
 
 
 def _suspects(found: Suspects, how: str) -> list[Document]:

@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..difference import BETWEEN, alike, knows_sites
+from ..difference import BETWEEN, alike, checks_left_out, knows_sites
 from .report import Report, partial_lines
 from .sites import NEXT_CALL
 from .sizes import apart, both
@@ -32,11 +32,12 @@ _NAMES = {
     "package": "package",
     "goroutine": "goroutines",
     "holder": "holder of C memory",
+    "waste": "check of waste",
 }
 # Sums of a side that are about blocks of C.
 _IN_C = ("c_objects", "c_bytes", "leaked_c_objects", "leaked_c_bytes")
 # Those that blocks of C are not counted in.
-_GO_ALONE = ("path", "site")
+_GO_ALONE = ("path", "site", "waste")
 
 
 def signed(number: int) -> str:
@@ -298,6 +299,11 @@ class DiffReport(Report):
             notes = [self.old["site_note"], self.new["site_note"]]
             notes += ["Go alone"] * (self.has_c() and self.knows(by))
             return "; ".join(dict.fromkeys(notes))
+        if by == "waste":
+            left_out = checks_left_out(self.old, self.new)
+            if not left_out:
+                return None
+            return f"without {', '.join(left_out)}: no values"
         cut = max(self.old["folded_bytes"], self.new["folded_bytes"])
         notes = ["Go alone"] if by == "path" and self.has_c() else []
         if by == "path" and cut:

@@ -8,7 +8,7 @@ BY_DIFFERENCE = Option(
     "by",
     "Print only the table of this kind, with more rows.",
     kind="choice",
-    value="type|root|path|site|package|goroutine|holder",
+    value="type|root|path|site|package|goroutine|holder|waste",
     choices=(
         "type",
         "root",
@@ -17,6 +17,7 @@ BY_DIFFERENCE = Option(
         "package",
         "goroutine",
         "holder",
+        "waste",
     ),
 )
 TOP_DIFFERENCE = Option(
@@ -65,8 +66,8 @@ OLD and NEW are each a core (CORE, or EXE CORE), a file of `goref save' or the
 number of a process, in any mix. The first lines are the growth of the reached
 heap, that of C blocks that nothing holds, and the suspects that are new, remain
 or are gone. Then come the tables of what grew most: by type, root, path,
-allocation site, package, goroutine function and holder of C memory. An object
-counts where scan bills it.""",
+allocation site, package, goroutine function and holder of C memory, and of what
+could be saved, by check of `waste'. An object counts where scan bills it.""",
     (
         BY_DIFFERENCE,
         TOP_DIFFERENCE,

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _GOROUTINES = "goroutines of "
 _ENDS = 28  # characters of either end of a path
 _CALL = 60
+# Tables that are about Go alone, or about C alone.
+_WITHOUT_PARTS = ("path", "site", "holder", "waste")
 
 
 class _Kind(NamedTuple):
@@ -100,7 +102,7 @@ def _growth(document: Mapping[str, Any], kind: _Kind) -> Element:
         text_ = f"{said}; {found['note']}." if found["note"] else f"{said}."
         return section(kind.link, kind.title, kind.lead, empty(text_))
     most = max(abs(whole(row, "growth")) for row in found["rows"])
-    parts = has_c(document) and kind.by not in ("path", "site", "holder")
+    parts = has_c(document) and kind.by not in _WITHOUT_PARTS
     origins = Origins(document)
     cells = [
         [
@@ -263,6 +265,10 @@ def _site(row: Mapping[str, Any], _origins: Origins) -> Cell:
     )  # fmt: skip
 
 
+def _check(row: Mapping[str, Any], _origins: Origins) -> Cell:
+    return text(row["key"])
+
+
 _KINDS = (
     _Kind("type", "types", "Types", "Type",
           "The objects by type, as goref histogram has them.", _named),
@@ -283,6 +289,9 @@ _KINDS = (
     _Kind("holder", "c-memory", "C memory", "Holder",
           "Blocks of C by the last field or variable of Go on the nearest "
           "path to them, or else by what holds them in C.", _named),
+    _Kind("waste", "waste", "Savings", "Check",
+          "What could be saved, by the check of goref waste that finds it.",
+          _check),
 )  # fmt: skip
 
 
