@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "scan/answers.h"
-#include "waste/places.h"
+#include "waste/objects/places.h"
 
 // --------------------------------------------------------------------- names
 
@@ -22,7 +22,7 @@ static struct gr_error *name_by_place(struct gr_waste_run *run,
 static struct gr_error *name_row(struct gr_waste_run *run,
 				 struct gr_finding *row)
 {
-	const struct gr_check *check = gr_waste_check(row->check);
+	const struct gr_check *check = gr_waste_check(run, row->check);
 
 	if (!row->advice)
 		row->advice = check->advice;

@@ -3,7 +3,7 @@
 #ifndef GR_WASTE_NAMES_H
 #define GR_WASTE_NAMES_H
 
-#include "waste/check.h"
+#include "waste/objects/check.h"
 
 /** Name all rows, add those with equal names to the first of them
  * (gr_finding.row), and find out which are small. */

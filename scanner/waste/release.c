@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "scan/answers.h"
-#include "waste/cut_sets.h"
+#include "waste/checks/cut_sets.h"
 
 /* Collect the cuts of the rows that are not small. */
 static struct gr_error *collect(struct gr_waste_run *run,

@@ -4,7 +4,7 @@
 #ifndef GR_WASTE_RELEASE_H
 #define GR_WASTE_RELEASE_H
 
-#include "waste/check.h"
+#include "waste/objects/check.h"
 
 /**
  * Mark the object graph without the cuts of the rows that are not small.

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "waste/names.h"
-#include "waste/objects.h"
+#include "waste/objects/objects.h"
 #include "waste/release.h"
 
 /* Is a saving one of a row that is listed? */
@@ -34,7 +34,7 @@ static struct gr_error *add_object(struct gr_waste_run *run,
 		return NULL;
 	for (; left; left &= left - 1) {
 		enum gr_waste_check id = __builtin_ctz(left);
-		const struct gr_check *check = gr_waste_check(id);
+		const struct gr_check *check = gr_waste_check(run, id);
 		struct gr_saving saving = { 0 };
 
 		if (check->judge)
@@ -59,7 +59,7 @@ static void add_others(struct gr_waste_run *run)
 	for (uint32_t i = 0; i < rows->size; i++) {
 		const struct gr_finding *row = &rows->data[i];
 
-		if (!gr_waste_check(row->check)->judge &&
+		if (!gr_waste_check(run, row->check)->judge &&
 		    row->first_cut == row->end_cut && !row->is_advice &&
 		    gr_waste_is_listed(run, i))
 			run->waste->total_bytes += row->bytes;
@@ -74,7 +74,8 @@ static uint32_t judging_checks(const struct gr_waste_run *run)
 	for (uint32_t i = 0; i < run->findings.rows.size; i++) {
 		enum gr_waste_check id = run->findings.rows.data[i].check;
 
-		if (gr_waste_is_listed(run, i) && gr_waste_check(id)->judge)
+		if (gr_waste_is_listed(run, i) &&
+		    gr_waste_check(run, id)->judge)
 			checks |= 1u << id;
 	}
 	return checks;

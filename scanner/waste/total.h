@@ -3,7 +3,7 @@
 #ifndef GR_WASTE_TOTAL_H
 #define GR_WASTE_TOTAL_H
 
-#include "waste/check.h"
+#include "waste/objects/check.h"
 
 /**
  * Fill gr_waste.total_bytes. Objects that would be gone save their slots and

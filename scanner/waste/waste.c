@@ -10,9 +10,10 @@
 #include "scan/enter.h"
 #include "scan/kept_walk.h"
 #include "waste/names.h"
-#include "waste/objects.h"
+#include "waste/objects/objects.h"
+#include "waste/table.h"
 #include "waste/total.h"
-#include "waste/views.h"
+#include "waste/objects/views.h"
 
 enum { PROBED_SPANS = 64 };
 
@@ -29,21 +30,14 @@ GR_DEFINE_CLEANUP(waste, struct gr_waste, gr_waste_destroy)
 static void run_deinit(struct gr_waste_run *run)
 {
 	for (int i = 0; i < GR_NWASTE_CHECKS; i++)
-		if (run->state[i] && gr_waste_check(i)->end)
-			gr_waste_check(i)->end(run);
+		if (run->state[i] && gr_waste_check(run, i)->end)
+			gr_waste_check(run, i)->end(run);
 	gr_waste_kinds_deinit(&run->kinds);
 	free(run->span_of);
 	gr_content_deinit(&run->content);
 	gr_findings_deinit(&run->findings);
 	gr_reach_deinit(&run->reach);
 	gr_type_plans_deinit(&run->plans);
-}
-
-uint64_t gr_waste_min_bytes(const struct gr_waste_run *run)
-{
-	double share = (double)run->options->min_share / GR_WASTE_WHOLE;
-
-	return (uint64_t)(share * (double)run->waste->heap_bytes);
 }
 
 // ------------------------------------------------------------------- begin
@@ -154,7 +148,7 @@ static struct gr_error *look(struct gr_waste_run *run,
 	for (uint32_t left = object->kind->checks; left && !err;
 	     left &= left - 1) {
 		const struct gr_check *check =
-			gr_waste_check(__builtin_ctz(left));
+			gr_waste_check(run, __builtin_ctz(left));
 
 		if (check->look)
 			err = check->look(run, object);
@@ -169,7 +163,7 @@ static struct gr_error *judge(struct gr_waste_run *run,
 	(void)ctx;
 	for (uint32_t left = object->kind->checks; left; left &= left - 1) {
 		unsigned int id = __builtin_ctz(left);
-		const struct gr_check *check = gr_waste_check(id);
+		const struct gr_check *check = gr_waste_check(run, id);
 		struct gr_saving saving = { 0 };
 
 		if (!check->judge)
@@ -190,8 +184,8 @@ static uint32_t checks_with(const struct gr_waste_run *run, bool looks)
 
 	for (int i = 0; i < GR_NWASTE_CHECKS; i++)
 		if (gr_waste_is_asked(run, i) &&
-		    (looks ? !!gr_waste_check(i)->look :
-			     !!gr_waste_check(i)->judge))
+		    (looks ? !!gr_waste_check(run, i)->look :
+			     !!gr_waste_check(run, i)->judge))
 			checks |= 1u << i;
 	return checks;
 }
@@ -212,7 +206,7 @@ static struct gr_error *call_all(struct gr_waste_run *run, bool at_begin)
 	struct gr_error *err = NULL;
 
 	for (int i = 0; !err && i < GR_NWASTE_CHECKS; i++) {
-		const struct gr_check *check = gr_waste_check(i);
+		const struct gr_check *check = gr_waste_check(run, i);
 		struct gr_error *(*call)(struct gr_waste_run * run) =
 			at_begin ? check->begin : check->reached;
 
@@ -256,13 +250,13 @@ static struct gr_error *find_rows(struct gr_waste_run *run)
 
 	for (int i = 0; !err && i < GR_NWASTE_CHECKS; i++)
 		if (i != GR_WASTE_GC_HEADROOM && gr_waste_is_asked(run, i) &&
-		    gr_waste_check(i)->find)
-			err = gr_waste_check(i)->find(run);
+		    gr_waste_check(run, i)->find)
+			err = gr_waste_check(run, i)->find(run);
 	if (!err)
 		err = gr_waste_name_rows(run);
 	if (!err && gr_waste_is_asked(run, GR_WASTE_GC_HEADROOM) &&
-	    gr_waste_check(GR_WASTE_GC_HEADROOM)->find)
-		err = gr_waste_check(GR_WASTE_GC_HEADROOM)->find(run);
+	    gr_waste_check(run, GR_WASTE_GC_HEADROOM)->find)
+		err = gr_waste_check(run, GR_WASTE_GC_HEADROOM)->find(run);
 	return err;
 }
 
@@ -274,6 +268,7 @@ static struct gr_error *answer(struct gr_answers *answers,
 		.answers = answers,
 		.heap = answers->stop->heap,
 		.types = answers->stop->program->types,
+		.table = gr_waste_table,
 		.options = options,
 		.waste = waste,
 	};

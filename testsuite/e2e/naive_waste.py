@@ -76,7 +76,7 @@ class Object:
 
 
 class Leaf(NamedTuple):
-    """What leads out of a value: at an offset, by a field of a struct."""
+    """A pointer out of a value: at an offset, by a field of a struct."""
 
     offset: int
     kind: str
@@ -310,7 +310,7 @@ def slice_capacity(heap):
 
 
 def duplicate_strings(heap):
-    """Of objects that each view covers whole, and in the same way."""
+    """The objects that each view covers whole, and in the same way."""
     groups = defaultdict(list)
     for each in seen(heap):
         views = set(each.views)

@@ -86,7 +86,7 @@ def test_finds_what_was_planted(planted, variant, check):
 @pytest.mark.parametrize("check", COUNTED)
 @variants("default")
 def test_finds_nothing_else(planted, variant, check):
-    """What the check finds beside it is small."""
+    """All else that the check finds is small."""
     target, document = planted(variant, check)
     for row in rows_of(document, check):
         if not any(is_of(row, f) for f in target.truth["findings"]):

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Structs whose fields, in the best order, fit a smaller slot, alone or in an
+ * array. Only the order of the outermost fields is changed.
+ */
+#include "waste/checks/checks.h"
+#include "waste/checks/struct_layout.h"
+
+#include <inttypes.h>
+
+/** A type with a better order; 0 bytes: it has none. */
+struct fact {
+	uint64_t best_bytes; /* of the type */
+	bool is_noscan;
+};
+
+struct state {
+	struct fact *of; /* by type id */
+	size_t count;
+	struct gr_error *err; /* poll has refused */
+};
+
+static struct gr_error *begin(struct gr_waste_run *run)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	run->state[GR_WASTE_FIELD_ORDER] = s;
+	if (!s)
+		return &gr_enomem;
+	s->count = gr_types_count(run->types);
+	s->of = calloc(s->count + 1, sizeof(*s->of));
+	return s->of ? NULL : &gr_enomem;
+}
+
+static void end(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_FIELD_ORDER];
+
+	if (!s)
+		return;
+	gr_error_destroy(s->err);
+	free(s->of);
+	free(s);
+}
+
+static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
+{
+	struct state *s = run->state[GR_WASTE_FIELD_ORDER];
+	struct gr_struct_layout layout;
+	bool is_ours;
+
+	if ((kind->form != GR_FORM_RECORD && kind->form != GR_FORM_ARRAY) ||
+	    kind->type >= s->count || s->err ||
+	    !gr_struct_can_change(gr_types_get(run->types, kind->type)))
+		return false;
+	s->err = gr_struct_layout_of(run->types, kind->type, &layout, &is_ours);
+	if (s->err || !is_ours)
+		return false;
+	uint64_t best = gr_struct_layout_best(&layout);
+	if (best >= kind->unit_bytes)
+		return false;
+	struct fact fact = { best, gr_type_plan_is_empty(kind->plan) };
+	s->of[kind->type] = fact;
+	// Most structs that could be smaller would have the same slot.
+	return kind->form == GR_FORM_ARRAY ||
+	       gr_slot_of(&run->classes, best, fact.is_noscan) <
+		       gr_slot_of(&run->classes, kind->unit_bytes,
+				  fact.is_noscan);
+}
+
+/* How many values an object has; 0: that is not known. */
+static uint64_t count_values(struct gr_waste_run *run,
+			     const struct gr_waste_object *object)
+{
+	uint64_t unit = object->kind->unit_bytes;
+	const struct gr_interval *list;
+	struct gr_interval one;
+
+	if (object->kind->form == GR_FORM_RECORD)
+		return 1;
+	if (gr_reach_get(&run->reach, object->obj, &one, &list) != 1 ||
+	    list->lo || list->hi % unit)
+		return 0;
+	return list->hi / unit;
+}
+
+static void judge(struct gr_waste_run *run,
+		  const struct gr_waste_object *object, struct gr_saving *ret)
+{
+	const struct state *s = run->state[GR_WASTE_FIELD_ORDER];
+	const struct fact *fact = &s->of[object->kind->type];
+	uint64_t n = count_values(run, object);
+
+	// Blocks of the tiny allocator have several values. If an object is
+	// larger than its values need, it is not known what else it has.
+	if (!n || gr_span_may_be_tiny(object->span) ||
+	    object->span->is_noscan != fact->is_noscan ||
+	    gr_slot_of(&run->classes, n * object->kind->unit_bytes,
+		       fact->is_noscan) != object->slot_bytes)
+		return;
+	uint64_t slot = gr_slot_of(&run->classes, n * fact->best_bytes,
+				   fact->is_noscan);
+	if (slot < object->slot_bytes) {
+		ret->bytes = object->slot_bytes - slot;
+		ret->key = object->kind->type;
+	}
+}
+
+static struct gr_error *find(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_FIELD_ORDER];
+	struct gr_error *err = s->err;
+
+	s->err = NULL;
+	return err;
+}
+
+static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
+			     uint64_t example, const char **type,
+			     const char **field, const char **advice)
+{
+	const struct state *s = run->state[GR_WASTE_FIELD_ORDER];
+	const struct fact *fact = &s->of[key];
+	const struct gr_type *info = gr_types_get(run->types, key);
+
+	(void)example;
+	(void)field;
+	*type = info->name;
+	*advice = gr_arena_internf(
+		run->heap->rt->arena,
+		"Order the fields by alignment, the largest first: the type "
+		"then has %" PRIu64 " bytes instead of %" PRIu64 ".",
+		fact->best_bytes, info->size_bytes);
+	return *advice ? NULL : &gr_enomem;
+}
+
+const struct gr_check gr_check_field_order = {
+	.id = GR_WASTE_FIELD_ORDER,
+	.advice = "Order the fields by alignment, the largest first.",
+	.begin = begin,
+	.end = end,
+	.applies = applies,
+	.judge = judge,
+	.find = find,
+	.name = name,
+};

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * stuck-finalizer: what only the queue of finalizers or cleanups holds while the
+ * goroutine that runs them is blocked; and objects that their own finalizer or
+ * cleanup keeps alive, so that it never runs.
+ */
+#include "base/cleanup.h"
+#include "goroutines/finalizers/finalization.h"
+#include "scan/answers.h"
+#include "scan/kept_walk.h"
+#include "waste/checks/checks.h"
+#include "waste/checks/cut_sets.h"
+#include "waste/checks/forest.h"
+
+#include <inttypes.h>
+
+enum {
+	CLASS_FINALIZERS = 1,
+	MAX_STEPS = 1 << 22, /* upwards, for all owners together */
+	MAX_ROUNDS = 8,	     /* finalizers that only the one before needs */
+};
+
+struct finder {
+	struct gr_waste_run *run;
+	struct gr_runtime *rt;
+	struct gr_finalization *queue; /* runners, and numbers of entries */
+	bool is_stuck[GR_NROOT_KINDS]; /* queues that do not move */
+	const struct gr_finalizer_runner *blocked;
+	bool may_cycle; /* an object may keep itself alive */
+	struct gr_finalizers found;
+};
+
+static void finder_deinit(struct finder *f)
+{
+	gr_finalization_destroy(f->queue);
+	gr_finalizers_deinit(&f->found);
+}
+
+static bool is_finalizer(const struct gr_root *root)
+{
+	return root->kind == GR_ROOT_FINALIZER || root->kind == GR_ROOT_CLEANUP;
+}
+
+// ------------------------------------------------------------------- the queues
+
+/* Count the entries of both queues. */
+static struct gr_error *count_queued(struct finder *f)
+{
+	const struct gr_root_list *list = &f->run->answers->stop->roots.list;
+	struct gr_error *err = NULL;
+	uint32_t last = 0;
+
+	for (size_t i = 0; !err && i < list->size; i++) {
+		const struct gr_root *root = &list->data[i];
+
+		err = gr_runtime_step(f->rt, 1);
+		if (!root->queue_entry || root->queue_entry == last)
+			continue;
+		last = root->queue_entry;
+		if (root->kind == GR_ROOT_FINALIZER)
+			f->queue->queued_finalizers++;
+		else
+			f->queue->queued_cleanups++;
+	}
+	return err;
+}
+
+/* Are all goroutines of a queue blocked? Finalizers have one; until Go 1.24, it
+ * also runs the cleanups. */
+static void judge_runners(struct finder *f)
+{
+	uint32_t all[2] = { 0 }, blocked[2] = { 0 };
+
+	for (size_t i = 0; i < f->queue->nrunners; i++) {
+		const struct gr_finalizer_runner *r = &f->queue->runners[i];
+		bool is_of_cleanups = !strcmp(r->runs, "cleanups");
+
+		all[is_of_cleanups]++;
+		if (r->state != GR_RUNNER_BLOCKED)
+			continue;
+		blocked[is_of_cleanups]++;
+		if (!f->blocked)
+			f->blocked = r;
+	}
+	f->is_stuck[GR_ROOT_FINALIZER] = all[0] && all[0] == blocked[0];
+	f->is_stuck[GR_ROOT_CLEANUP] = all[1] ? all[1] == blocked[1] :
+						f->is_stuck[GR_ROOT_FINALIZER];
+}
+
+static uint64_t stuck_entries(const struct finder *f)
+{
+	return (f->is_stuck[GR_ROOT_FINALIZER] ? f->queue->queued_finalizers :
+						 0) +
+	       (f->is_stuck[GR_ROOT_CLEANUP] ? f->queue->queued_cleanups : 0);
+}
+
+/* Look whether a queue has entries and does not move. */
+static struct gr_error *ask_queues(struct finder *f)
+{
+	struct gr_error *err = count_queued(f);
+
+	if (err || f->queue->queued_finalizers + f->queue->queued_cleanups == 0)
+		return err;
+	err = gr_finalization_find_runners(f->run->answers->stop, f->queue);
+	if (!err)
+		judge_runners(f);
+	return err;
+}
+
+// ------------------------------------------------------------------- the cycles
+
+/* Does the walk come to an object from a finalizer or a cleanup? If it takes too
+ * long to tell, it may. */
+static bool is_below(const struct finder *f, gr_obj obj, uint64_t *steps)
+{
+	const struct gr_tree *tree = &f->run->answers->kept_walk->m.tree;
+	const struct gr_parent *of = f->run->parents->of;
+	uint32_t root;
+
+	while ((root = tree->nodes.data[of[obj].node - 1].root) == UINT32_MAX) {
+		if (++*steps >= MAX_STEPS)
+			return true;
+		obj = of[obj].from;
+	}
+	enum gr_root_kind kind = tree->roots.data[root].kind;
+	return kind == GR_ROOT_FINALIZER || kind == GR_ROOT_CLEANUP;
+}
+
+/* An object that keeps itself alive is reached from a finalizer or a cleanup
+ * first: the walk follows these last. */
+static struct gr_error *ask_cycles(struct finder *f)
+{
+	const struct gr_root_list *list = &f->run->answers->stop->roots.list;
+	const struct gr_span *span;
+	struct gr_error *err = NULL;
+	uint64_t steps = 0;
+
+	for (size_t i = 0; !err && !f->may_cycle && i < list->size; i++) {
+		const struct gr_root *root = &list->data[i];
+		uint64_t before = steps;
+
+		if (is_finalizer(root) && root->object_addr &&
+		    !root->queue_entry) {
+			gr_obj obj = gr_heap_object_at(
+				f->run->heap, root->object_addr, &span);
+			f->may_cycle = obj != GR_OBJ_NONE &&
+				       f->run->parents->of[obj].node &&
+				       is_below(f, obj, &steps);
+		}
+		err = gr_runtime_step(f->rt, 1 + steps - before);
+	}
+	return err;
+}
+
+/* Can what is below finalizers and cleanups be enough for a row? */
+static struct gr_error *may_hold_enough(struct finder *f, bool *ret)
+{
+	const struct gr_root_vector *roots =
+		&f->run->answers->kept_walk->m.tree.roots;
+	_cleanup_free_ uint8_t *of_root = calloc(roots->size + 1, 1);
+	uint64_t bytes[GR_FOREST_CLASSES];
+	const struct gr_forest_spec spec = { .of_root = of_root };
+
+	if (!of_root)
+		return &gr_enomem;
+	for (size_t i = 0; i < roots->size; i++)
+		if (roots->data[i].kind == GR_ROOT_FINALIZER ||
+		    roots->data[i].kind == GR_ROOT_CLEANUP)
+			of_root[i] = CLASS_FINALIZERS;
+	struct gr_error *err = gr_forest_sum(f->run, &spec, bytes);
+	*ret = bytes[CLASS_FINALIZERS] &&
+	       bytes[CLASS_FINALIZERS] >= gr_waste_min_bytes(f->run);
+	return err;
+}
+
+// --------------------------------------------------------------------- the rows
+
+/* The root of the list that a vertex is, if it is one of a finalizer or cleanup;
+ * else NULL. */
+static const struct gr_root *root_of(const struct finder *f, size_t i)
+{
+	const struct gr_root_vertex *vertex =
+		&f->run->answers->graph->roots.data[i];
+	const struct gr_root *root =
+		vertex->source == GR_FROM_LIST ?
+			&f->run->answers->stop->roots.list.data[vertex->index] :
+			NULL;
+
+	return root && is_finalizer(root) ? root : NULL;
+}
+
+/* Does a root go with the queue? It is in a queue that is stuck, or its owner
+ * would be gone. @p marked: NULL at first. */
+static bool goes(const struct finder *f, const struct gr_root *root,
+		 const uint64_t *marked)
+{
+	const struct gr_objects *objects =
+		f->run->answers->graph->graph->objects;
+
+	if (root->queue_entry || !root->object_addr)
+		return root->queue_entry && f->is_stuck[root->kind];
+	gr_vertex owner = gr_objects_find(objects, root->object_addr);
+	return marked && owner != GR_VERTEX_NONE &&
+	       !gr_bitmap_test(marked, owner);
+}
+
+/* Cut the roots that go with the queue, given what an earlier round marked. */
+static struct gr_error *cut_queue(struct finder *f, const uint64_t *marked,
+				  struct gr_cut_sets *sets)
+{
+	const struct gr_heap_graph *hg = f->run->answers->graph;
+	struct gr_error *err = NULL;
+
+	sets->cuts.size = sets->set.size = 0;
+	for (size_t i = 0; !err && i < hg->roots.size; i++) {
+		const struct gr_root *root = root_of(f, i);
+		const struct gr_cut cut = { gr_graph_first_root(hg->graph) + i,
+					    GR_VERTEX_NONE };
+
+		if (root && goes(f, root, marked))
+			err = gr_cut_sets_add(f->run, sets, 0, cut);
+		if (!err)
+			err = gr_runtime_step(f->rt, 1);
+	}
+	return err;
+}
+
+/* Objects that the queue holds may have finalizers of their own, which go with
+ * them. */
+static struct gr_error *cut_all(struct finder *f, struct gr_cut_sets *sets)
+{
+	struct gr_error *err = cut_queue(f, NULL, sets);
+	size_t before = 0;
+
+	for (int i = 0; !err && i < MAX_ROUNDS && sets->cuts.size != before;
+	     i++) {
+		_cleanup_array_ uint64_t *marked = NULL;
+
+		before = sets->cuts.size;
+		err = gr_cuts_mark(f->run, sets->cuts.data, before, &marked);
+		if (!err)
+			err = cut_queue(f, marked, sets);
+	}
+	return err;
+}
+
+static const char *advise_queue(const struct finder *f)
+{
+	const struct gr_finalizer_runner *r = f->blocked;
+	const char *call = *r->call.function ? r->call.function : "a call";
+
+	return gr_arena_internf(&f->run->answers->stop->program->arena,
+				"Goroutine %" PRIu64
+				" runs %s and is blocked in %s (%s): let "
+				"it return, or start a goroutine in it.",
+				r->goroutine.id, r->runs, call,
+				r->goroutine.wait_reason);
+}
+
+static struct gr_error *add_queue(struct finder *f)
+{
+	_cleanup_(gr_cut_sets_deinit) struct gr_cut_sets sets = { 0 };
+	struct gr_kept kept = { 0 };
+	struct gr_finding row = {
+		.check = GR_WASTE_STUCK_FINALIZER,
+		.count = stuck_entries(f),
+		.type = f->blocked->call.function,
+		.field = "",
+		.advice = advise_queue(f),
+	};
+	struct gr_error *err = row.advice ? cut_all(f, &sets) : &gr_enomem;
+
+	if (!err)
+		err = gr_cut_sets_weigh(f->run, &sets, 1, &kept);
+	row.bytes = kept.bytes;
+	if (err || !row.bytes || row.bytes < gr_waste_min_bytes(f->run))
+		return err;
+	return gr_cut_sets_finish(f->run, &sets, 0, row);
+}
+
+static struct gr_error *add_group(struct finder *f,
+				  const struct gr_stuck_group *group,
+				  uint64_t key, const struct gr_cut_sets *sets)
+{
+	const struct gr_finding row = {
+		.check = GR_WASTE_STUCK_FINALIZER,
+		.key = key,
+		.bytes = group->retained_bytes - group->retained_c_bytes,
+		.count = group->objects,
+		.example = group->example,
+		.type = group->type,
+		.field = "",
+		.advice = strcmp(group->kind, "cleanup") != 0 ?
+				  "These finalizers never run: what they or "
+				  "their objects refer to leads back to the "
+				  "object. Break the cycle." :
+				  "These cleanups never run: their function or "
+				  "argument leads back to the object. Let them "
+				  "not refer to it.",
+	};
+
+	if (!row.bytes || row.bytes < gr_waste_min_bytes(f->run))
+		return NULL;
+	return gr_cut_sets_finish(f->run, sets, group->set, row);
+}
+
+static struct gr_error *add_cycles(struct finder *f)
+{
+	_cleanup_(gr_cut_sets_deinit) struct gr_cut_sets sets = { 0 };
+	struct gr_error *err = gr_finalizers_find(f->run->answers, &f->found);
+
+	for (size_t i = 0; !err && i < f->found.nstuck_roots; i++) {
+		const struct gr_cut cut = { f->found.stuck_roots[i],
+					    GR_VERTEX_NONE };
+
+		err = gr_cut_sets_add(f->run, &sets, f->found.stuck_set[i],
+				      cut);
+	}
+	for (size_t i = 0; !err && i < f->found.ngroups; i++)
+		err = add_group(f, &f->found.groups[i], i + 1, &sets);
+	return err;
+}
+
+static struct gr_error *find(struct gr_waste_run *run)
+{
+	_cleanup_(finder_deinit) struct finder f = {
+		.run = run,
+		.rt = run->heap->rt,
+		.queue = calloc(1, sizeof(*f.queue)),
+	};
+	bool is_enough = false;
+
+	if (!f.queue)
+		return &gr_enomem;
+	assert(run->answers->kept_walk);
+	struct gr_error *err = ask_queues(&f);
+	if (!err)
+		err = ask_cycles(&f);
+	if (!err && (stuck_entries(&f) || f.may_cycle))
+		err = may_hold_enough(&f, &is_enough);
+	if (err || !is_enough)
+		return err;
+	err = gr_answers_need_graph(run->answers, 0);
+	if (!err && stuck_entries(&f))
+		err = add_queue(&f);
+	return err || !f.may_cycle ? err : add_cycles(&f);
+}
+
+const struct gr_check gr_check_finalizers = {
+	.id = GR_WASTE_STUCK_FINALIZER,
+	.advice = "Let finalizers and cleanups return, and not refer to their "
+		  "object.",
+	.find = find,
+};

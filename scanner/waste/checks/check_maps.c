@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Maps with much more room than their entries need: they grew and were emptied,
+ * or were made for more. A map never shrinks. All that it has is judged at its
+ * header, when that is looked at.
+ */
+#include "base/cleanup.h"
+#include "waste/checks/checks.h"
+#include "waste/checks/map_memory.h"
+
+/** A map that a fresh one would be smaller than. */
+struct sparse {
+	gr_obj obj;
+	uint64_t saved_bytes;
+};
+GR_VECTOR(sparse_vector, struct sparse);
+
+struct state {
+	struct gr_map_kind **of; /* by the id of the map's type; or NULL */
+	size_t count;
+	struct sparse_vector sparse; /* by object */
+	uint64_t steps;		     /* pieces of maps that may be looked at */
+	struct gr_error *err;	     /* why a type could not be described */
+};
+
+static struct gr_error *begin(struct gr_waste_run *run)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	run->state[GR_WASTE_SPARSE_MAP] = s;
+	if (!s)
+		return &gr_enomem;
+	s->count = gr_types_count(run->types);
+	// Each piece belongs to one map, and each entry of a directory is a
+	// word. More of them means that the heap is damaged.
+	s->steps = run->heap->nobjs + run->heap->nwords;
+	s->of = calloc(s->count + 1, sizeof(struct gr_map_kind *));
+	return s->of ? NULL : &gr_enomem;
+}
+
+static void end(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_SPARSE_MAP];
+
+	if (!s)
+		return;
+	for (size_t i = 0; s->of && i < s->count; i++)
+		free(s->of[i]);
+	sparse_vector_deinit(&s->sparse);
+	gr_error_destroy(s->err);
+	free(s->of);
+	free(s);
+}
+
+static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
+{
+	struct state *s = run->state[GR_WASTE_SPARSE_MAP];
+
+	if (kind->form != GR_FORM_MAP || kind->type >= s->count || s->err)
+		return false;
+	s->err = gr_map_kind_create(run->heap, &run->classes, kind->type,
+				    &s->of[kind->type]);
+	return s->of[kind->type] || s->err;
+}
+
+static struct gr_error *look(struct gr_waste_run *run,
+			     const struct gr_waste_object *object)
+{
+	struct state *s = run->state[GR_WASTE_SPARSE_MAP];
+	const struct gr_map_kind *kind = s->of[object->kind->type];
+	struct gr_map_facts map;
+	uint64_t now, fresh;
+
+	if (GR_UNLIKELY(s->err != NULL))
+		return steal_ptr(s->err);
+	if (!kind ||
+	    !gr_map_facts_read(kind, object->slot_bytes, object->host, &map))
+		return NULL;
+	struct gr_error *err = gr_map_sum(&map, &s->steps, &now, &fresh);
+	if (err || now <= fresh)
+		return err;
+	struct sparse sparse = { object->obj, now - fresh };
+	return gr_runtime_append(run->heap->rt, sparse_vector, &s->sparse,
+				 sparse);
+}
+
+static void judge(struct gr_waste_run *run,
+		  const struct gr_waste_object *object, struct gr_saving *ret)
+{
+	const struct state *s = run->state[GR_WASTE_SPARSE_MAP];
+	const struct gr_map_kind *kind = s->of[object->kind->type];
+
+	if (!kind || object->slot_bytes != kind->header_slot_bytes)
+		return;
+	size_t i = gr_count_before(s->sparse.size, k,
+				   s->sparse.data[k].obj < object->obj);
+	if (i == s->sparse.size || s->sparse.data[i].obj != object->obj)
+		return;
+	ret->bytes = s->sparse.data[i].saved_bytes;
+	ret->key = gr_waste_place(run, object->obj);
+}
+
+static struct gr_error *find(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_SPARSE_MAP];
+
+	return steal_ptr(s->err);
+}
+
+const struct gr_check gr_check_maps = {
+	.id = GR_WASTE_SPARSE_MAP,
+	.advice = "Copy the entries into a new map of the right size when the "
+		  "map has been emptied, or make it for fewer entries: a map "
+		  "never shrinks.",
+	.is_by_place = true,
+	.begin = begin,
+	.end = end,
+	.applies = applies,
+	.look = look,
+	.judge = judge,
+	.find = find,
+};

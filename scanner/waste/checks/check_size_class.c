@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Types that are just over a size class: some bytes less would give objects of
+ * the class below. Only arrays of a fixed length are judged, because
+ * the length of others is no property of a type.
+ */
+#include "waste/checks/checks.h"
+#include "waste/checks/struct_layout.h"
+
+#include <inttypes.h>
+
+enum {
+	/* A type is just over a class by at most this part of its bytes. */
+	LARGEST_PART = 8,
+};
+
+/** A type that is just over a class; a slot of 0 bytes: it is not. */
+struct fact {
+	uint64_t slot_bytes, smaller_bytes;
+	uint64_t lose_bytes; /* of the type, to fit the smaller slot */
+	bool is_noscan;
+	bool is_by_header; /* without the malloc header it would fit */
+};
+
+struct state {
+	struct fact *of; /* by type id */
+	size_t count;
+};
+
+static struct gr_error *begin(struct gr_waste_run *run)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	run->state[GR_WASTE_SIZE_CLASS] = s;
+	if (!s)
+		return &gr_enomem;
+	s->count = gr_types_count(run->types);
+	s->of = calloc(s->count + 1, sizeof(*s->of));
+	return s->of ? NULL : &gr_enomem;
+}
+
+static void end(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_SIZE_CLASS];
+
+	if (s)
+		free(s->of);
+	free(s);
+}
+
+/* Are objects with this type alone, and of a size that a person can change? */
+static bool is_judged(const struct gr_types *types, uint32_t label)
+{
+	const struct gr_type *type;
+
+	if (label & GR_LABEL_FLAGS) // GR_TYPE_NONE has them, too
+		return false;
+	type = gr_types_get(types, label);
+	if (type->kind != GR_KIND_ARRAY)
+		return gr_struct_can_change(type);
+	if (type->elem == GR_TYPE_NONE)
+		return false;
+	const struct gr_type *elem = gr_types_get(types, type->elem);
+	return elem->kind != GR_KIND_STRUCT || gr_struct_can_change(elem);
+}
+
+static struct fact find_fact(const struct gr_size_classes *classes,
+			     uint64_t bytes, bool is_noscan)
+{
+	uint64_t slot = gr_slot_of(classes, bytes, is_noscan);
+	// The bytes of the largest type that fits a smaller slot, plus one.
+	uint64_t above = gr_count_before(
+		bytes, k, gr_slot_of(classes, k, is_noscan) < slot);
+	struct fact fact = {
+		.slot_bytes = slot,
+		.smaller_bytes =
+			above ? gr_slot_of(classes, above - 1, is_noscan) : 0,
+		.lose_bytes = bytes - (above - 1),
+		.is_noscan = is_noscan,
+	};
+
+	if (!fact.smaller_bytes ||
+	    fact.lose_bytes > fact.smaller_bytes / LARGEST_PART)
+		return (struct fact){ 0 };
+	fact.is_by_header = bytes <= fact.smaller_bytes;
+	return fact;
+}
+
+static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
+{
+	struct state *s = run->state[GR_WASTE_SIZE_CLASS];
+
+	if (!is_judged(run->types, kind->label) || kind->label >= s->count)
+		return false;
+	uint64_t bytes = gr_types_get(run->types, kind->label)->size_bytes;
+	// Smaller objects without pointers share a block with others.
+	if (bytes <= GR_TINY_BYTES || bytes > UINT64_MAX / 2)
+		return false;
+	struct fact *fact = &s->of[kind->label];
+	*fact = find_fact(&run->classes, bytes,
+			  gr_type_plan_is_empty(kind->plan));
+	return fact->slot_bytes;
+}
+
+static void judge(struct gr_waste_run *run,
+		  const struct gr_waste_object *object, struct gr_saving *ret)
+{
+	const struct state *s = run->state[GR_WASTE_SIZE_CLASS];
+	uint32_t id = object->kind->label;
+	const struct fact *fact = &s->of[id];
+
+	if (object->slot_bytes != fact->slot_bytes ||
+	    object->span->is_noscan != fact->is_noscan)
+		return;
+	ret->bytes = fact->slot_bytes - fact->smaller_bytes;
+	ret->key = id;
+}
+
+static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
+			     uint64_t example, const char **type,
+			     const char **field, const char **advice)
+{
+	const struct state *s = run->state[GR_WASTE_SIZE_CLASS];
+	const struct fact *fact = &s->of[key];
+	const struct gr_type *info = gr_types_get(run->types, key);
+
+	(void)example;
+	(void)field;
+	*type = info->name;
+	*advice = gr_arena_internf(
+		run->heap->rt->arena,
+		"Make the type at least %" PRIu64
+		" byte%s smaller: its %" PRIu64
+		" bytes%s take a slot of %" PRIu64 ", the next smaller one has "
+		"%" PRIu64 ".",
+		fact->lose_bytes, fact->lose_bytes == 1 ? "" : "s",
+		info->size_bytes,
+		fact->is_by_header ? " and the malloc header of 8" : "",
+		fact->slot_bytes, fact->smaller_bytes);
+	return *advice ? NULL : &gr_enomem;
+}
+
+const struct gr_check gr_check_size_class = {
+	.id = GR_WASTE_SIZE_CLASS,
+	.advice = "Make the type smaller: it is just over a size class.",
+	.begin = begin,
+	.end = end,
+	.applies = applies,
+	.judge = judge,
+	.name = name,
+};

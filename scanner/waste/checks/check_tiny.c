@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Objects so small that they cost more than their value: it could lie in its
+ * holder, in the place of the interface, pointer, slice or map that leads to it.
+ *
+ * The holder is the object from which the walk first reached the value. An
+ * object that several of them share counts once, there. The holder grows by the
+ * value less what it replaces: if it is a record, to the slot of that size, else
+ * by the bytes. That it may shrink is not counted.
+ */
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "waste/checks/boxes.h"
+#include "waste/checks/checks.h"
+#include "waste/checks/map_memory.h"
+#include "waste/checks/struct_layout.h"
+
+enum {
+	MAX_BOX_BYTES = 16,  /* of a value in an interface */
+	MAX_LEAF_BYTES = 24, /* of a value without pointers, behind a pointer */
+	MAX_SLOTS = 1 << 10, /* of a holder's plan */
+	LINKS = 1 << 10,
+	INTERFACE_BYTES = 2 * GR_WORD_BYTES,
+	SLICE_BYTES = 3 * GR_WORD_BYTES,
+};
+
+/** How a holder may lead to a value of some type. */
+struct link {
+	uint64_t key;	       /* the labels of both, + 1; 0: none */
+	uint64_t holder_bytes; /* of a record; 0: it is no record */
+	bool by_pointer;       /* to its type */
+	bool by_other;	       /* by an interface, or by what has no type */
+};
+
+struct state {
+	struct gr_boxes boxes;
+	struct gr_map_kind **maps; /* by the id of the map's type; or NULL */
+	/* By type id: the bits 1 << flags of labels whose objects lead to
+	 * boxes. */
+	uint8_t *holders;
+	size_t count;
+	struct link links[LINKS]; /* a cache */
+	struct gr_error *err;	  /* why a kind could not be prepared */
+};
+
+static struct gr_error *begin(struct gr_waste_run *run)
+{
+	struct state *s = calloc(1, sizeof(*s));
+
+	run->state[GR_WASTE_TINY_OBJECTS] = s;
+	if (!s)
+		return &gr_enomem;
+	s->count = gr_types_count(run->types);
+	s->maps = calloc(s->count + 1, sizeof(struct gr_map_kind *));
+	s->holders = calloc(s->count + 1, 1);
+	if (!s->maps || !s->holders)
+		return &gr_enomem;
+	return gr_boxes_init(&s->boxes, run->heap, &run->plans);
+}
+
+static void end(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
+
+	if (!s)
+		return;
+	gr_boxes_deinit(&s->boxes);
+	for (size_t i = 0; s->maps && i < s->count; i++)
+		free(s->maps[i]);
+	gr_error_destroy(s->err);
+	free(s->maps);
+	free(s->holders);
+	free(s);
+}
+
+// --------------------------------------------------------------------- kinds
+
+static bool may_be_leaf(const struct gr_waste_kind *kind)
+{
+	return kind->form == GR_FORM_RECORD && kind->unit_bytes &&
+	       kind->unit_bytes <= (gr_type_plan_is_empty(kind->plan) ?
+					    MAX_LEAF_BYTES :
+					    MAX_BOX_BYTES);
+}
+
+/* Does the kind belong to a type that the program's author may change? */
+static bool is_theirs(const struct gr_types *types, gr_type_id id)
+{
+	const char *name = gr_types_get(types, id)->name;
+
+	return !gr_has_prefix(name, "runtime.") &&
+	       !gr_has_prefix(name, "internal/");
+}
+
+static struct gr_error *prepare_map(struct gr_waste_run *run, struct state *s,
+				    gr_type_id id)
+{
+	struct gr_error *err =
+		gr_map_kind_create(run->heap, &run->classes, id, &s->maps[id]);
+	const struct gr_map_kind *kind = s->maps[id];
+	const gr_type_id parts[] = { kind ? kind->key : GR_TYPE_NONE,
+				     kind ? kind->elem : GR_TYPE_NONE };
+	bool is_holder;
+
+	for (size_t i = 0; kind && !err && i < GR_ARRAY_SIZE(parts); i++) {
+		const struct gr_type_plan *plan =
+			gr_type_plan_get(&run->plans, parts[i]);
+
+		if (plan)
+			err = gr_boxes_prepare(&s->boxes, parts[i], plan,
+					       &is_holder);
+	}
+	return err;
+}
+
+static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
+{
+	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
+	bool is_holder = false;
+
+	if (kind->type >= s->count || s->err)
+		return false;
+	if (kind->form == GR_FORM_MAP) {
+		s->err = prepare_map(run, s, kind->type);
+		return s->maps[kind->type];
+	}
+	if ((kind->form != GR_FORM_RECORD && kind->form != GR_FORM_ARRAY) ||
+	    !kind->unit_bytes)
+		return false;
+	s->err =
+		gr_boxes_prepare(&s->boxes, kind->type, kind->plan, &is_holder);
+	if (is_holder)
+		s->holders[kind->label & ~(uint32_t)GR_LABEL_FLAGS] |=
+			1u << (kind->label >> GR_LABEL_FLAG_SHIFT);
+	return is_holder || kind->form == GR_FORM_ARRAY || may_be_leaf(kind);
+}
+
+static struct gr_error *look_map(struct state *s,
+				 const struct gr_waste_object *object)
+{
+	const struct gr_map_kind *kind = s->maps[object->kind->type];
+
+	// A header or a table is too small to have a bucket or group. The words
+	// of a directory or a list lead to larger objects than boxes are.
+	return kind ? gr_boxes_look_map(&s->boxes, &kind->shape, kind->key,
+					kind->elem,
+					object->bytes / kind->shape.bytes,
+					object->host) :
+		      NULL;
+}
+
+static struct gr_error *look(struct gr_waste_run *run,
+			     const struct gr_waste_object *object)
+{
+	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
+	const struct gr_waste_kind *kind = object->kind;
+
+	if (GR_UNLIKELY(s->err != NULL))
+		return steal_ptr(s->err);
+	if (!object->host)
+		return NULL;
+	if (kind->form == GR_FORM_MAP)
+		return look_map(s, object);
+	if (!(s->holders[kind->label & ~(uint32_t)GR_LABEL_FLAGS] &
+	      1u << (kind->label >> GR_LABEL_FLAG_SHIFT)))
+		return NULL;
+	uint64_t count = object->bytes / kind->unit_bytes;
+	if (kind->form == GR_FORM_RECORD && count > 1)
+		count = 1;
+	return gr_boxes_look(&s->boxes, kind->type, kind->unit_bytes, count,
+			     object->host);
+}
+
+// --------------------------------------------------------------------- links
+
+/* Note how the pointers of values of a type may lead to a value of @p leaf. */
+static void add_slots(struct gr_waste_run *run, gr_type_id holder,
+		      gr_type_id leaf, struct link *link)
+{
+	const struct gr_type_plan *plan =
+		holder < gr_types_count(run->types) ?
+			gr_type_plan_get(&run->plans, holder) :
+			NULL;
+
+	if (!plan || plan->narrays || plan->nslots > MAX_SLOTS) {
+		link->by_other = true;
+		return;
+	}
+	for (uint32_t i = 0; i < plan->nslots && i < MAX_SLOTS; i++) {
+		switch (plan->slots[i].op) {
+		case GR_SLOT_POINTER:
+			if (plan->slots[i].type == leaf)
+				link->by_pointer = true;
+			break;
+		case GR_SLOT_EFACE:
+		case GR_SLOT_IFACE:
+		case GR_SLOT_UNKNOWN:
+		case GR_SLOT_REFLECT:
+			link->by_other = true;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* How memory with label @p from leads to values of @p leaf. */
+static void find_link(struct gr_waste_run *run, uint32_t from, gr_type_id leaf,
+		      struct link *link)
+{
+	gr_type_id id = from & ~(uint32_t)GR_LABEL_FLAGS;
+	const struct gr_type *type;
+
+	if (from == GR_TYPE_NONE || (from & GR_LABEL_BEGIN) ||
+	    id >= gr_types_count(run->types)) {
+		link->by_other = true;
+		return;
+	}
+	type = gr_types_get(run->types, id);
+	gr_type_id elem = type->elem, key = type->key;
+	if (type->kind == GR_KIND_MAP) {
+		add_slots(run, elem, leaf, link);
+		add_slots(run, key, leaf, link);
+	} else if (type->kind == GR_KIND_SLICE || type->kind == GR_KIND_CHAN ||
+		   type->kind == GR_KIND_ARRAY) {
+		// The pointer to a slice is no array.
+		add_slots(run,
+			  from & GR_LABEL_DATA || type->kind == GR_KIND_ARRAY ?
+				  elem :
+				  id,
+			  leaf, link);
+	} else {
+		if (!(from & GR_LABEL_DATA))
+			link->holder_bytes = type->size_bytes;
+		add_slots(run, id, leaf, link);
+	}
+}
+
+static const struct link *get_link(struct gr_waste_run *run, struct state *s,
+				   uint32_t from, gr_type_id leaf)
+{
+	uint64_t key = ((uint64_t)from << 32 | leaf) + 1;
+	struct link *link = &s->links[(from * 31 + leaf) % LINKS];
+
+	if (GR_UNLIKELY(link->key != key)) {
+		*link = (struct link){ .key = key };
+		find_link(run, from, leaf, link);
+	}
+	return link;
+}
+
+// ------------------------------------------------------------------- savings
+
+static uint64_t whole_words(uint64_t bytes)
+{
+	return (bytes + GR_WORD_BYTES - 1) & ~(uint64_t)(GR_WORD_BYTES - 1);
+}
+
+/* How many bytes the holder grows by when a value takes the place of the @p now
+ * bytes that lead to it. */
+static uint64_t growth_of(const struct gr_waste_run *run,
+			  const struct link *link, uint64_t bytes, uint64_t now)
+{
+	uint64_t then = whole_words(bytes);
+	uint64_t more = then > now ? then - now : 0;
+
+	if (!link || !link->holder_bytes)
+		return more;
+	return gr_slot_of(&run->classes, link->holder_bytes + more, false) -
+	       gr_slot_of(&run->classes, link->holder_bytes, false);
+}
+
+static void save(struct gr_waste_run *run, const struct gr_waste_object *object,
+		 uint64_t slots, uint64_t growth, struct gr_saving *ret)
+{
+	if (slots <= growth)
+		return;
+	ret->bytes = slots - growth;
+	ret->key = gr_waste_place(run, object->obj);
+}
+
+/* Is a slot as large as one value needs, without another value in it? */
+static bool is_alone(struct gr_waste_run *run, const struct state *s,
+		     const struct gr_waste_object *object)
+{
+	if (gr_span_may_be_tiny(object->span))
+		return gr_boxes_fill(&s->boxes, &run->reach, object->obj);
+	return object->slot_bytes == gr_slot_of(&run->classes,
+						object->kind->unit_bytes,
+						object->span->is_noscan);
+}
+
+/* A value in an interface, or one without pointers behind a pointer. */
+static void judge_leaf(struct gr_waste_run *run, struct state *s,
+		       const struct gr_waste_object *object,
+		       struct gr_saving *ret)
+{
+	uint64_t bytes = object->kind->unit_bytes;
+	gr_obj from = run->parents->of[object->obj].from;
+	bool is_boxed = gr_bitmap_test(s->boxes.boxed, object->obj);
+	const struct link *link = NULL;
+
+	if (from != GR_OBJ_NONE)
+		link = get_link(run, s, run->parents->of[from].label,
+				object->kind->type);
+	if (!is_boxed && (!link || !link->by_pointer || link->by_other ||
+			  !object->span->is_noscan))
+		return;
+	if (!is_theirs(run->types, object->kind->type) ||
+	    !is_alone(run, s, object))
+		return;
+	save(run, object, object->slot_bytes,
+	     growth_of(run, link, bytes,
+		       is_boxed ? INTERFACE_BYTES : GR_WORD_BYTES),
+	     ret);
+}
+
+/* The array of a slice with one element, and room for one. */
+static void judge_array(struct gr_waste_run *run, struct state *s,
+			const struct gr_waste_object *object,
+			struct gr_saving *ret)
+{
+	uint64_t unit = object->kind->unit_bytes;
+	gr_obj from = run->parents->of[object->obj].from;
+	const struct gr_interval *list;
+	struct gr_interval one;
+
+	if (!(object->kind->label & GR_LABEL_DATA) || !is_alone(run, s, object))
+		return;
+	if (gr_reach_get(&run->reach, object->obj, &one, &list) != 1 ||
+	    list->used - list->lo != unit)
+		return;
+	const struct link *link = from == GR_OBJ_NONE ?
+					  NULL :
+					  get_link(run, s,
+						   run->parents->of[from].label,
+						   object->kind->type);
+	save(run, object, object->slot_bytes,
+	     growth_of(run, link, unit, SLICE_BYTES), ret);
+}
+
+/* An empty map, or one with one entry. Room for more is a sparse map. */
+static void judge_map(struct gr_waste_run *run, struct state *s,
+		      const struct gr_waste_object *object,
+		      struct gr_saving *ret)
+{
+	const struct gr_map_kind *kind = s->maps[object->kind->type];
+	gr_obj from = run->parents->of[object->obj].from;
+	struct gr_map_facts map;
+
+	if (!kind || object->slot_bytes != kind->header_slot_bytes ||
+	    !gr_map_facts_read(kind, object->slot_bytes, object->host, &map) ||
+	    map.entries > 1)
+		return;
+	if (!map.entries) {
+		save(run, object, object->slot_bytes, 0, ret);
+		return;
+	}
+	struct gr_map_pieces pieces = kind->pieces;
+	pieces.is_noscan = true; // without a malloc header: rather too few
+	uint64_t bytes =
+		gr_map_part_bytes(run->types, &kind->shape.key, kind->key) +
+		gr_map_part_bytes(run->types, &kind->shape.elem, kind->elem);
+	const struct link *link = from == GR_OBJ_NONE ?
+					  NULL :
+					  get_link(run, s,
+						   run->parents->of[from].label,
+						   object->kind->type);
+	save(run, object, gr_map_fresh_bytes(&pieces, 1),
+	     growth_of(run, link, bytes, GR_WORD_BYTES), ret);
+}
+
+static void judge(struct gr_waste_run *run,
+		  const struct gr_waste_object *object, struct gr_saving *ret)
+{
+	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
+
+	if (object->kind->form == GR_FORM_MAP)
+		judge_map(run, s, object, ret);
+	else if (object->kind->form == GR_FORM_ARRAY)
+		judge_array(run, s, object, ret);
+	else if (may_be_leaf(object->kind))
+		judge_leaf(run, s, object, ret);
+}
+
+static struct gr_error *find(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
+
+	return steal_ptr(s->err);
+}
+
+const struct gr_check gr_check_tiny = {
+	.id = GR_WASTE_TINY_OBJECTS,
+	.advice = "Keep these small values in their holder instead of behind a "
+		  "pointer, an interface, a slice or a map.",
+	.is_by_place = true,
+	.begin = begin,
+	.end = end,
+	.applies = applies,
+	.look = look,
+	.judge = judge,
+	.find = find,
+};

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "waste/objects/size_classes.h"
+
+#include "inferior/image.h"
+
+enum { CLASS_BYTES = 2 }; /* []uint16 */
+
+/* Do the classes rise from 0 to the largest small object? */
+static bool are_sane(const struct gr_size_classes *classes)
+{
+	for (uint32_t i = 1; i < classes->count; i++)
+		if (classes->bytes[i] <= classes->bytes[i - 1] ||
+		    classes->bytes[i] % GR_WORD_BYTES)
+			return false;
+	return classes->count > 1 && !classes->bytes[0] &&
+	       classes->bytes[classes->count - 1] == GR_SMALL_OBJECT_BYTES;
+}
+
+/* Read the array until it has had the largest class. */
+static struct gr_error *read_table(const struct gr_heap *heap,
+				   struct gr_size_classes *ret)
+{
+	struct gr_image *image = heap->rt->image;
+	uint64_t addr = heap->rt->layout.vars.class_to_size;
+	struct gr_error *err = NULL;
+	uint64_t bytes = 0;
+
+	while (addr && !err && ret->count < GR_MAX_SIZE_CLASSES &&
+	       bytes != GR_SMALL_OBJECT_BYTES) {
+		err = gr_image_read_uint(image, addr + ret->count * CLASS_BYTES,
+					 CLASS_BYTES, &bytes);
+		if (!err)
+			ret->bytes[ret->count++] = bytes;
+	}
+	return gr_error_catch(&err, GR_ERROR_FAULT) ||
+			       gr_error_catch(&err, GR_ERROR_NOT_SAVED) ?
+		       NULL :
+		       err;
+}
+
+struct gr_error *gr_size_classes_read(const struct gr_heap *heap,
+				      struct gr_size_classes *ret)
+{
+	const struct gr_layout *layout = &heap->rt->layout;
+	struct gr_error *err;
+
+	*ret = (struct gr_size_classes){
+		.header_above =
+			layout->has.min_size_for_header ?
+				(uint64_t)layout->consts.min_size_for_header :
+				UINT64_MAX,
+	};
+	err = read_table(heap, ret);
+	if (err || are_sane(ret))
+		return err;
+	return gr_error_format(
+		GR_ERROR_LAYOUT,
+		"the size classes of the allocator are not known: "
+		"runtime.class_to_size is missing or makes no sense");
+}
+
+uint64_t gr_slot_of(const struct gr_size_classes *classes, uint64_t bytes,
+		    bool is_noscan)
+{
+	bool is_small = bytes <= GR_SMALL_OBJECT_BYTES - GR_WORD_BYTES ||
+			(is_noscan && bytes <= GR_SMALL_OBJECT_BYTES);
+
+	if (!bytes)
+		return 0;
+	if (!is_noscan && bytes > classes->header_above && is_small)
+		bytes += GR_WORD_BYTES;
+	if (bytes <= GR_SMALL_OBJECT_BYTES && is_small)
+		return classes->bytes[gr_count_before(
+			classes->count, k, classes->bytes[k] < bytes)];
+	return (bytes + GR_HEAP_PAGE_BYTES - 1) / GR_HEAP_PAGE_BYTES *
+	       GR_HEAP_PAGE_BYTES;
+}
