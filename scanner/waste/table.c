@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* All checks. */
-#include "waste/table.h"
+#include "waste/checks/table.h"
 
 #include "waste/checks/checks.h"
 

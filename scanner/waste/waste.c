@@ -11,7 +11,7 @@
 #include "scan/kept_walk.h"
 #include "waste/names.h"
 #include "waste/objects/objects.h"
-#include "waste/table.h"
+#include "waste/checks/table.h"
 #include "waste/total.h"
 #include "waste/objects/views.h"
 

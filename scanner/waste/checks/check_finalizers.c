@@ -225,8 +225,7 @@ static struct gr_error *cut_queue(struct finder *f, const uint64_t *marked,
 	return err;
 }
 
-/* Objects that the queue holds may have finalizers of their own, which go with
- * them. */
+/* Objects that the queue holds may have finalizers, which go with it. */
 static struct gr_error *cut_all(struct finder *f, struct gr_cut_sets *sets)
 {
 	struct gr_error *err = cut_queue(f, NULL, sets);

@@ -153,7 +153,7 @@ static struct gr_error *judge(struct finder *f, struct pool pool)
 	if (err || n < 2)
 		return err;
 	pool.buffers = n;
-	pool.median = f->arrays.data[(n - 1) / 2].bytes;
+	pool.median = f->arrays.data[gr_median_index(n)].bytes;
 	for (size_t i = n; !err && i > 0; i--) {
 		const struct array *array = &f->arrays.data[i - 1];
 		const struct outlier outlier = { *array, f->pools.size };

@@ -10,10 +10,11 @@ enum {
 	GR_OUTLIER_BYTES = 64 * 1024, /* and more than this */
 };
 
-/** The median of sizes that rise; the smaller one of two. */
-static inline uint64_t gr_median(const uint64_t *sizes, size_t n)
+/** The index of the median of @p n sizes that rise, at least one; of two, the
+ * smaller one is it. */
+static inline size_t gr_median_index(size_t n)
 {
-	return n ? sizes[(n - 1) / 2] : 0;
+	return (n - 1) / 2;
 }
 
 /** Is an array far larger than the others? */

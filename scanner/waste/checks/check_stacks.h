@@ -35,6 +35,7 @@ gr_shrunk_stack(uint64_t stack_bytes, uint64_t used_bytes, uint64_t guard_bytes)
 {
 	uint64_t used = used_bytes + guard_bytes - GR_STACK_SMALL;
 
+	// Bounded by the bits of a number.
 	while (stack_bytes / 2 >= GR_SMALLEST_STACK && used < stack_bytes / 4)
 		stack_bytes /= 2;
 	return stack_bytes;

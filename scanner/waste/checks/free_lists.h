@@ -12,7 +12,7 @@ struct gr_buffer {
 };
 GR_VECTOR(gr_buffer_vector, struct gr_buffer);
 
-/** The elements of a channel; 0: neither. */
+/** The elements of a channel; 0: of another form. */
 enum gr_buffer_form {
 	GR_BUFFER_NONE,
 	GR_BUFFER_SLICE,	 /**< []T */

@@ -12,7 +12,7 @@ struct gr_library {
 	/** Only objects of this type: `Regexp`. "": only the variables of the
 	 * package. NULL: objects of all its types, and its variables. */
 	const char *type;
-	const char *name;   /**< The name of a row. */
+	const char *name;   /**< The name of its row. */
 	const char *advice; /**< A sentence. */
 };
 
