@@ -79,6 +79,41 @@ static struct gr_error *class_roots(struct finder *f)
 	return err;
 }
 
+/* Is an object of a library, or does one of its variables lead to it? */
+static bool is_member(const struct finder *f, const struct gr_node *nodes,
+		      const struct gr_parent *of)
+{
+	uint32_t root;
+
+	if (!of->node)
+		return false;
+	if (of->label < f->ntypes && f->of_type[of->label])
+		return true;
+	root = nodes[of->node - 1].root;
+	return root != UINT32_MAX && f->of_root[root];
+}
+
+/* Is there any such object? Most programs without have no more to do. */
+static struct gr_error *find_member(struct finder *f, bool *ret)
+{
+	const struct gr_heap *heap = f->run->heap;
+	const struct gr_node *nodes =
+		f->run->answers->kept_walk->m.tree.nodes.data;
+	struct gr_error *err = NULL;
+
+	*ret = false;
+	for (uint32_t i = 0; !err && !*ret && i < heap->nspans; i++) {
+		const struct gr_span *span = &heap->spans[i];
+		const struct gr_parent *of =
+			&f->run->parents->of[span->first_obj];
+
+		for (uint32_t k = 0; !*ret && k < span->nelems; k++)
+			*ret = is_member(f, nodes, &of[k]);
+		err = gr_runtime_step(f->rt, span->nelems / 8 + 1);
+	}
+	return err;
+}
+
 /* The library that may hold enough; SIZE_MAX: none. */
 static size_t candidate(const struct finder *f, uint8_t class)
 {
@@ -217,6 +252,8 @@ static struct gr_error *find(struct gr_waste_run *run)
 	struct gr_error *err = class_types(&f);
 	if (!err)
 		err = class_roots(&f);
+	if (!err && f.may_hold)
+		err = find_member(&f, &f.may_hold);
 	if (err || !f.may_hold)
 		return err;
 	const struct gr_forest_spec spec = { f.of_root, f.of_type, f.ntypes };
