@@ -19,6 +19,7 @@
 enum {
 	MANY_CHILDREN = 1000, /* of one context */
 	MAX_PLACE_BYTES = 256,
+	MAX_ROUNDS = 64, /* contexts in contexts */
 };
 
 /** A context with children. */
@@ -33,6 +34,8 @@ GR_VECTOR(parent_vector, struct parent);
 struct child {
 	gr_obj obj, piece;
 	uint32_t parent; /* index */
+	/* Somebody else has its channel, or that of one below it. */
+	bool is_awaited;
 };
 GR_VECTOR(child_vector, struct child);
 
@@ -236,7 +239,7 @@ static struct gr_error *cut_children(struct finder *f)
 {
 	const struct gr_objects *objects =
 		f->run->answers->graph->graph->objects;
-	struct gr_error *err = gr_timer_cuts_init(f->run, &f->timers);
+	struct gr_error *err = NULL;
 	uint32_t group;
 
 	for (size_t i = 0; !err && i < f->children.size; i++) {
@@ -246,7 +249,7 @@ static struct gr_error *cut_children(struct finder *f)
 			gr_object_vertex(objects, child->piece),
 		};
 
-		if (cut.vertex == GR_VERTEX_NONE ||
+		if (child->is_awaited || cut.vertex == GR_VERTEX_NONE ||
 		    cut.holder == GR_VERTEX_NONE)
 			continue;
 		err = find_group(f, child, &group);
@@ -256,6 +259,84 @@ static struct gr_error *cut_children(struct finder *f)
 			err = cut_timer(f, child, group);
 	}
 	return err;
+}
+
+/* Find the channel of a child's Done(); GR_VERTEX_NONE: it has none. */
+static struct gr_error *find_done(struct finder *f, const struct child *child,
+				  gr_vertex *ret)
+{
+	const struct gr_context_type *context = context_of(f, child->obj);
+	uint64_t addr = 0;
+	struct gr_error *err = NULL;
+
+	if (context && context->done)
+		err = read_word(f,
+				address_of(f, child->obj) + context->done - 1,
+				&addr);
+	*ret = gr_objects_find(f->run->answers->graph->graph->objects, addr);
+	return err;
+}
+
+/* One round upwards: parents of contexts that are in use are in use, too.
+ * @p spared has a bit for each of them. */
+static struct gr_error *spare_parents(struct finder *f, uint64_t *spared,
+				      bool *is_changed)
+{
+	struct gr_error *err = NULL;
+
+	*is_changed = false;
+	for (size_t i = 0; !err && i < f->children.size; i++) {
+		struct child *child = &f->children.data[i];
+
+		child->is_awaited |= gr_bitmap_test(spared, child->obj);
+		if (child->is_awaited)
+			*is_changed |= gr_bitmap_set_new(
+				spared, f->parents.data[child->parent].obj);
+		err = gr_runtime_step(f->rt, 1);
+	}
+	return err;
+}
+
+/* If contexts lie in each other too deep to tell, all are in use. */
+static struct gr_error *spare_above(struct finder *f)
+{
+	_cleanup_free_ uint64_t *spared = gr_bitmap_alloc(f->run->heap->nobjs);
+	struct gr_error *err = spared ? NULL : &gr_enomem;
+	bool is_changed = true;
+
+	for (int round = 0; !err && is_changed && round < MAX_ROUNDS; round++)
+		err = spare_parents(f, spared, &is_changed);
+	for (size_t i = 0; !err && is_changed && i < f->children.size; i++)
+		f->children.data[i].is_awaited = true;
+	return err;
+}
+
+/* A context that nobody has may be in use all the same: somebody waits for its
+ * channel. Cut only the others. */
+static struct gr_error *spare_awaited(struct finder *f)
+{
+	_cleanup_array_ uint64_t *marked = NULL;
+	struct gr_error *err = gr_cuts_mark(f->run, f->sets.cuts.data,
+					    f->sets.cuts.size, &marked);
+	bool is_changed = false;
+	gr_vertex done;
+
+	for (size_t i = 0; !err && i < f->children.size; i++) {
+		struct child *child = &f->children.data[i];
+
+		err = find_done(f, child, &done);
+		if (!err)
+			err = gr_runtime_step(f->rt, 2);
+		child->is_awaited = !err && done != GR_VERTEX_NONE &&
+				    gr_bitmap_test(marked, done);
+		is_changed |= child->is_awaited;
+	}
+	if (!err && is_changed)
+		err = spare_above(f);
+	if (err || !is_changed)
+		return err;
+	f->sets.cuts.size = f->sets.set.size = 0;
+	return cut_children(f);
 }
 
 /* Count the children that would be gone, and find the parent of most. */
@@ -359,7 +440,11 @@ static struct gr_error *find(struct gr_waste_run *run)
 		return err;
 	err = gr_answers_need_graph(run->answers, 0);
 	if (!err)
+		err = gr_timer_cuts_init(run, &f.timers);
+	if (!err)
 		err = cut_children(&f);
+	if (!err)
+		err = spare_awaited(&f);
 	return err ? err : add_rows(&f);
 }
 

@@ -25,6 +25,12 @@ static void note_context(const struct gr_types *types, gr_type_id id,
 		return;
 	ret->of[id].children = field->off_bytes + 1;
 	ret->map = field->type;
+	// It is an atomic.Value: an interface.
+	const struct gr_type_field *done =
+		gr_types_field_named(types, id, "done");
+	if (done && done->off_bytes < MAX_OFFSET &&
+	    gr_types_get(types, done->type)->size_bytes == 2 * GR_WORD_BYTES)
+		ret->of[id].done = done->off_bytes + GR_WORD_BYTES + 1;
 }
 
 /* Note the map of a struct that has a context as a field, and its timer. */
@@ -40,8 +46,12 @@ static void note_outer(const struct gr_types *types, gr_type_id id,
 					 ret->of[field->type].children :
 					 0;
 
-		if (inner && field->off_bytes < MAX_OFFSET)
-			ret->of[id].children = field->off_bytes + inner;
+		if (!inner || field->off_bytes >= MAX_OFFSET)
+			continue;
+		ret->of[id].children = field->off_bytes + inner;
+		if (ret->of[field->type].done)
+			ret->of[id].done =
+				field->off_bytes + ret->of[field->type].done;
 	}
 	if (!ret->of[id].children)
 		return;

@@ -10,6 +10,7 @@
 struct gr_context_type {
 	uint32_t children; /**< The map of the children. */
 	uint32_t timer;	   /**< The timer that cancels it. */
+	uint32_t done;	   /**< The pointer to the channel of Done(). */
 };
 
 struct gr_context_types {
