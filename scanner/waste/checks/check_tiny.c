@@ -75,12 +75,22 @@ static void end(struct gr_waste_run *run)
 
 // --------------------------------------------------------------------- kinds
 
-static bool may_be_leaf(const struct gr_waste_kind *kind)
+/* The type of an object that is one value of it: `[2]int` is one, too. */
+static gr_type_id type_of(const struct gr_waste_kind *kind)
 {
-	return kind->form == GR_FORM_RECORD && kind->unit_bytes &&
-	       kind->unit_bytes <= (gr_type_plan_is_empty(kind->plan) ?
-					    MAX_LEAF_BYTES :
-					    MAX_BOX_BYTES);
+	return kind->label & GR_LABEL_FLAGS ? GR_TYPE_NONE : kind->label;
+}
+
+static bool may_be_leaf(const struct gr_waste_run *run,
+			const struct gr_waste_kind *kind)
+{
+	gr_type_id id = type_of(kind);
+
+	if (id == GR_TYPE_NONE || !kind->unit_bytes)
+		return false;
+	return gr_types_get(run->types, id)->size_bytes <=
+	       (gr_type_plan_is_empty(kind->plan) ? MAX_LEAF_BYTES :
+						    MAX_BOX_BYTES);
 }
 
 /* Does the kind belong to a type that the program's author may change? */
@@ -132,7 +142,8 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 	if (is_holder)
 		s->holders[kind->label & ~(uint32_t)GR_LABEL_FLAGS] |=
 			1u << (kind->label >> GR_LABEL_FLAG_SHIFT);
-	return is_holder || kind->form == GR_FORM_ARRAY || may_be_leaf(kind);
+	return is_holder || kind->form == GR_FORM_ARRAY ||
+	       may_be_leaf(run, kind);
 }
 
 static struct gr_error *look_map(struct state *s,
@@ -281,13 +292,12 @@ static void save(struct gr_waste_run *run, const struct gr_waste_object *object,
 
 /* Is a slot as large as one value needs, without another value in it? */
 static bool is_alone(struct gr_waste_run *run, const struct state *s,
-		     const struct gr_waste_object *object)
+		     const struct gr_waste_object *object, uint64_t bytes)
 {
 	if (gr_span_may_be_tiny(object->span))
 		return gr_boxes_fill(&s->boxes, &run->reach, object->obj);
-	return object->slot_bytes == gr_slot_of(&run->classes,
-						object->kind->unit_bytes,
-						object->span->is_noscan);
+	return object->slot_bytes ==
+	       gr_slot_of(&run->classes, bytes, object->span->is_noscan);
 }
 
 /* A value in an interface, or one without pointers behind a pointer. */
@@ -295,19 +305,18 @@ static void judge_leaf(struct gr_waste_run *run, struct state *s,
 		       const struct gr_waste_object *object,
 		       struct gr_saving *ret)
 {
-	uint64_t bytes = object->kind->unit_bytes;
+	gr_type_id type = type_of(object->kind);
+	uint64_t bytes = gr_types_get(run->types, type)->size_bytes;
 	gr_obj from = run->parents->of[object->obj].from;
 	bool is_boxed = gr_bitmap_test(s->boxes.boxed, object->obj);
 	const struct link *link = NULL;
 
 	if (from != GR_OBJ_NONE)
-		link = get_link(run, s, run->parents->of[from].label,
-				object->kind->type);
+		link = get_link(run, s, run->parents->of[from].label, type);
 	if (!is_boxed && (!link || !link->by_pointer || link->by_other ||
 			  !object->span->is_noscan))
 		return;
-	if (!is_theirs(run->types, object->kind->type) ||
-	    !is_alone(run, s, object))
+	if (!is_theirs(run->types, type) || !is_alone(run, s, object, bytes))
 		return;
 	save(run, object, object->slot_bytes,
 	     growth_of(run, link, bytes,
@@ -325,7 +334,7 @@ static void judge_array(struct gr_waste_run *run, struct state *s,
 	const struct gr_interval *list;
 	struct gr_interval one;
 
-	if (!(object->kind->label & GR_LABEL_DATA) || !is_alone(run, s, object))
+	if (!is_alone(run, s, object, unit))
 		return;
 	if (gr_reach_get(&run->reach, object->obj, &one, &list) != 1 ||
 	    list->used - list->lo != unit)
@@ -377,9 +386,9 @@ static void judge(struct gr_waste_run *run,
 
 	if (object->kind->form == GR_FORM_MAP)
 		judge_map(run, s, object, ret);
-	else if (object->kind->form == GR_FORM_ARRAY)
+	else if (object->kind->label & GR_LABEL_DATA)
 		judge_array(run, s, object, ret);
-	else if (may_be_leaf(object->kind))
+	else if (may_be_leaf(run, object->kind))
 		judge_leaf(run, s, object, ret);
 }
 

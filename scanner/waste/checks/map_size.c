@@ -10,6 +10,7 @@ enum {
 	MIN_SPARE_LOG = 4,   /* of so many buckets on: makeBucketArray */
 	MAX_TERMS = 1 << 12, /* of a distribution, to each side of its mean */
 	LIST_BYTES = 3 * GR_WORD_BYTES,
+	DOUBLED = 256, /* elements up to which append doubles a slice */
 };
 
 static uint64_t power_above(uint64_t n)
@@ -79,8 +80,9 @@ static double root_of(double x)
 static uint64_t bound(double places, double each)
 {
 	double mean = places * each;
+	double variance = mean * (each < 1 ? 1 - each : 1);
 
-	return (uint64_t)(mean + 3 * root_of(mean) + 0.999);
+	return (uint64_t)(mean + 3 * root_of(variance) + 0.999);
 }
 
 // ---------------------------------------------------------------- Swiss maps
@@ -122,12 +124,15 @@ static uint64_t swiss_bytes(const struct gr_map_pieces *p, uint64_t entries)
 
 // --------------------------------------------------------------- bucket maps
 
-/* The list that keeps @p count overflow buckets without pointers. */
+/* The list that keeps @p count overflow buckets without pointers. Source:
+ * runtime/slice.go (nextslicecap). */
 static uint64_t list_bytes(const struct gr_map_pieces *p, uint64_t count)
 {
-	// Its array grows by doubling at most.
+	uint64_t most = count < DOUBLED ? 2 * count :
+					  count + count / 4 + DOUBLED;
+
 	return count ? gr_slot_of(p->classes, LIST_BYTES, false) +
-			       gr_slot_of(p->classes, 2 * count * GR_WORD_BYTES,
+			       gr_slot_of(p->classes, most * GR_WORD_BYTES,
 					  false) :
 		       0;
 }
