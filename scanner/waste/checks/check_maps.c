@@ -74,6 +74,7 @@ static struct gr_error *look(struct gr_waste_run *run,
 	if (GR_UNLIKELY(s->err != NULL))
 		return steal_ptr(s->err);
 	if (!kind ||
+	    !gr_map_may_be_sparse(kind, object->slot_bytes, object->host) ||
 	    !gr_map_facts_read(kind, object->slot_bytes, object->host, &map))
 		return NULL;
 	struct gr_error *err = gr_map_sum(&map, &s->steps, &now, &fresh);

@@ -176,6 +176,36 @@ bool gr_map_facts_read(const struct gr_map_kind *kind, uint64_t slot_bytes,
 	       ret->entries <= ret->slots && ret->entries < GR_MAP_MAX_ENTRIES;
 }
 
+/* Would a fresh map have as many buckets, and does the map not grow? */
+static bool is_dense(const struct gr_map_kind *kind, const uint8_t *host)
+{
+	const typeof(kind->heap->rt->layout.hmap) *f =
+		&kind->heap->rt->layout.hmap;
+	uint64_t log = gr_field_uint(host, f->b);
+	uint64_t entries = gr_field_uint(host, f->count);
+
+	if (!entries || log > MAX_B || gr_field_word(host, f->oldbuckets))
+		return false;
+	return !log || (entries > GR_MAP_SLOTS &&
+			entries * 2 > kind->pieces.double_load << (log - 1));
+}
+
+bool gr_map_may_be_sparse(const struct gr_map_kind *kind, uint64_t slot_bytes,
+			  const uint8_t *host)
+{
+	const struct gr_layout *layout = &kind->heap->rt->layout;
+
+	if (slot_bytes != kind->header_slot_bytes || !host)
+		return false;
+	if (!kind->pieces.table_bytes)
+		return gr_field_word(host, layout->hmap.buckets) &&
+		       !is_dense(kind, host);
+	// A small map has one group.
+	return gr_field_word(host, layout->swiss_map.dir_ptr) &&
+	       (gr_field_uint(host, layout->swiss_map.dir_len) ||
+		!gr_field_uint(host, layout->swiss_map.used));
+}
+
 // ----------------------------------------------------------------------- sum
 
 /* Add the object at an address. False: there is none, or the sum has ended. */
@@ -326,17 +356,6 @@ static void add_buckets(struct sum *sum, const struct piece *array)
 	}
 }
 
-/* Would a fresh map have as many buckets, and does the map not grow? */
-static bool is_dense(const struct gr_map_facts *map, uint64_t log, uint64_t old)
-{
-	uint64_t load = map->kind->pieces.double_load;
-
-	if (old || !map->entries)
-		return false;
-	return !log || (map->entries > GR_MAP_SLOTS &&
-			map->entries * 2 > (load << (log - 1)));
-}
-
 static struct gr_error *sum_hmap(struct sum *sum, uint64_t *fresh)
 {
 	const struct gr_layout *layout = &sum->heap->rt->layout;
@@ -346,10 +365,6 @@ static struct gr_error *sum_hmap(struct sum *sum, uint64_t *fresh)
 	uint64_t addr = gr_field_word(sum->map->host, f->extra);
 	struct piece array, before = { 0 }, extra;
 
-	if (is_dense(sum->map, gr_field_uint(sum->map->host, f->b), old)) {
-		*fresh = UINT64_MAX;
-		return NULL;
-	}
 	if (!add_piece(sum, sum->map->array, &array))
 		return sum->err;
 	add_buckets(sum, &array);

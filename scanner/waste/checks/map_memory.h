@@ -42,9 +42,13 @@ struct gr_error *gr_map_kind_create(const struct gr_heap *heap,
 bool gr_map_facts_read(const struct gr_map_kind *kind, uint64_t slot_bytes,
 		       const uint8_t *host, struct gr_map_facts *ret);
 
+/** May a map be larger than a fresh one, if the object is a header? This reads
+ * nothing else. */
+bool gr_map_may_be_sparse(const struct gr_map_kind *kind, uint64_t slot_bytes,
+			  const uint8_t *host);
+
 /**
- * Add up the slots of a map that has more of them than a fresh one; 0: it has
- * not, or a piece is not there.
+ * Add up the slots of a map. Both sums are 0 if a piece is not there.
  *
  * @param[in,out] steps Pieces that may be looked at, of all maps together.
  * @param[out] fresh The slots of a fresh map with as many entries.
