@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Fields with one value. */
-#include "waste/column_scan.h"
+#include "waste/checks/column_scan.h"
 
 #include "type_table.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sizes of fresh maps. */
-#include "waste/map_size.h"
+#include "waste/checks/map_size.h"
 
 #include "goruntime/types/map_shape.h"
 #include "suite.h"

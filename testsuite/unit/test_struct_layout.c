@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sizes of structs, and which of them can be changed. */
-#include "waste/struct_layout.h"
+#include "waste/checks/struct_layout.h"
 
 #include "type_table.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Types that are just over a size class: some bytes less would give objects of
- * the class below. Only arrays of a fixed length are judged, because
- * the length of others is no property of a type.
+ * the class below. Arrays are judged if their type has a length: that of others
+ * is no property of a type.
  */
 #include "waste/checks/checks.h"
 #include "waste/checks/struct_layout.h"

@@ -33,7 +33,7 @@ static struct gr_error *is_open(struct gr_types *types,
 				const struct gr_columns *c, uint32_t i,
 				bool *ret)
 {
-	const struct gr_field_column *column = &c->columns[i];
+	const struct gr_scanned_field *column = &c->columns[i];
 	const struct gr_type *type = gr_types_get(types, column->type);
 	struct gr_struct_layout layout;
 
@@ -48,7 +48,7 @@ static struct gr_error *is_open(struct gr_types *types,
 static struct gr_error *open_struct(struct gr_types *types,
 				    struct gr_columns *c, uint32_t i)
 {
-	struct gr_field_column *column = &c->columns[i];
+	struct gr_scanned_field *column = &c->columns[i];
 	const struct gr_type *type = gr_types_get(types, column->type);
 	struct gr_error *err = NULL;
 
@@ -57,9 +57,9 @@ static struct gr_error *open_struct(struct gr_types *types,
 	for (uint32_t k = 0; !err && k < column->nfields; k++) {
 		const struct gr_type_field *f = gr_types_field(types, type, k);
 		const struct gr_type *info = gr_types_get(types, f->type);
-		struct gr_field_column *field = &c->columns[c->ncolumns++];
+		struct gr_scanned_field *field = &c->columns[c->ncolumns++];
 
-		*field = (struct gr_field_column){
+		*field = (struct gr_scanned_field){
 			.name = f->name,
 			.type = f->type,
 			.parent = i,
@@ -77,7 +77,7 @@ static struct gr_error *open_struct(struct gr_types *types,
 static void list_equal(struct gr_columns *c)
 {
 	for (uint32_t i = 1; i < c->ncolumns; i++) {
-		struct gr_field_column *column = &c->columns[i];
+		struct gr_scanned_field *column = &c->columns[i];
 
 		column->is_equal = !column->nfields && !column->is_fixed;
 		if (column->is_equal)
@@ -101,7 +101,7 @@ struct gr_error *gr_columns_create(struct gr_types *types, gr_type_id type,
 	c->first = malloc(bytes + 1);
 	if (!c->columns || !c->equal || !c->first)
 		return &gr_enomem;
-	c->columns[c->ncolumns++] = (struct gr_field_column){
+	c->columns[c->ncolumns++] = (struct gr_scanned_field){
 		.name = "",
 		.type = type,
 		.bytes = bytes,
@@ -117,7 +117,7 @@ struct gr_error *gr_columns_create(struct gr_types *types, gr_type_id type,
 		return err;
 	list_equal(c);
 	// Most types have few columns.
-	struct gr_field_column *columns =
+	struct gr_scanned_field *columns =
 		realloc(c->columns, c->ncolumns * sizeof(*columns));
 	uint16_t *equal = realloc(c->equal, (c->nequal + 1) * sizeof(*equal));
 	c->columns = columns ? columns : c->columns;
@@ -152,7 +152,7 @@ void gr_columns_look(struct gr_columns *c, const uint8_t *host)
 		return;
 	}
 	for (uint32_t i = 0; i < c->nequal;) {
-		struct gr_field_column *column = &c->columns[c->equal[i]];
+		struct gr_scanned_field *column = &c->columns[c->equal[i]];
 
 		if (is_same(c->first + column->off_bytes,
 			    host + column->off_bytes, column->bytes)) {
@@ -168,13 +168,13 @@ void gr_columns_look(struct gr_columns *c, const uint8_t *host)
 
 /* Find out about a struct by its fields: has it one value, and how large is it
  * without the fields that have one? */
-static void settle_struct(struct gr_columns *c, struct gr_field_column *column)
+static void settle_struct(struct gr_columns *c, struct gr_scanned_field *column)
 {
 	struct gr_struct_layout rest = { 0 };
 	bool is_equal = true, has_equal = false;
 
 	for (uint32_t k = 0; k < column->nfields; k++) {
-		const struct gr_field_column *field =
+		const struct gr_scanned_field *field =
 			&c->columns[column->first_field + k];
 
 		has_equal = has_equal || field->is_equal;
@@ -194,7 +194,7 @@ uint64_t gr_columns_settle(struct gr_columns *c)
 {
 	// The fields of a struct come behind it.
 	for (uint32_t i = c->ncolumns; i-- > 0;) {
-		struct gr_field_column *column = &c->columns[i];
+		struct gr_scanned_field *column = &c->columns[i];
 
 		column->rest_bytes = column->bytes;
 		column->rest_align = column->align;
@@ -226,7 +226,7 @@ bool gr_columns_name(const struct gr_columns *c, struct gr_text *text)
 	bool all_zero = true;
 
 	for (uint32_t i = 1; i < c->ncolumns; i++) {
-		const struct gr_field_column *column = &c->columns[i];
+		const struct gr_scanned_field *column = &c->columns[i];
 
 		if (!column->is_equal ||
 		    (column->parent && c->columns[column->parent].is_equal))

@@ -20,7 +20,7 @@ enum {
 };
 
 /** A field, or, as column 0, the type itself. */
-struct gr_field_column {
+struct gr_scanned_field {
 	const char *name;
 	gr_type_id type;
 	uint32_t parent; /**< The column of the struct with this field. */
@@ -38,7 +38,7 @@ struct gr_field_column {
 struct gr_columns {
 	uint64_t objects; /**< That were seen. */
 	uint8_t *first;	  /**< The bytes of the first of them. */
-	struct gr_field_column *columns;
+	struct gr_scanned_field *columns;
 	uint16_t *equal; /**< Columns that may still have one value. */
 	uint32_t ncolumns, nequal;
 };
@@ -60,7 +60,7 @@ void gr_columns_look(struct gr_columns *columns, const uint8_t *host);
 uint64_t gr_columns_settle(struct gr_columns *columns);
 
 /**
- * Append the fields that have one value: `.a, .b.c`. A struct whose fields all
+ * Append the fields that have one value: `.id, .point.x`. A struct whose fields all
  * have one is named itself.
  *
  * @return whether all of these are zero.
