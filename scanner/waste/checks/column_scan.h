@@ -60,8 +60,8 @@ void gr_columns_look(struct gr_columns *columns, const uint8_t *host);
 uint64_t gr_columns_settle(struct gr_columns *columns);
 
 /**
- * Append the fields that have one value: `.id, .point.x`. A struct whose fields all
- * have one is named itself.
+ * Append the fields that have one value: `.id, .point.x`. A struct whose fields
+ * all have one is named itself.
  *
  * @return whether all of these are zero.
  */
