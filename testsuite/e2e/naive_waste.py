@@ -23,6 +23,7 @@ CLASSES = [
     27264, 28672, 32768,
 ]  # fmt: skip
 PAGE = 8192
+TINY = 16  # runtime.maxTinySize
 HEADER = 8
 HEADER_ABOVE = 512  # bytes of an object with pointers, where there are headers
 
@@ -52,7 +53,7 @@ class Object:
         self.views = []
         self.places = []
         self.types = set()  # of values at its begin
-        self.is_text = False
+        self.is_text = self.is_array = False
 
     def add(self, view, place):
         self.views.append(view)
@@ -156,6 +157,8 @@ class Heap:
         self.objects.sort(key=lambda each: each.addr)
         self.starts = [each.addr for each in self.objects]
         self.has_headers = any(each.header for each in self.objects)
+        minor = scan.info().go_version.split(".")[1]
+        self.is_swiss = int(minor) >= 24  # runtime/map.go before that
         self.values = defaultdict(set)  # {type: addresses of values}
         self.maps = {}  # {address of the header: (type, place)}
         self._queue = deque()
@@ -237,7 +240,11 @@ class Heap:
         elem = self.types[number].elem
         size = self.types[elem].size
         is_text = self.types[elem].name == "uint8"
-        self._view(addr, length * size, capacity * size, place, is_text)
+        found = self._view(
+            addr, length * size, capacity * size, place, is_text
+        )
+        if found:
+            found.is_array = True
         if capacity and self.types.leaves(elem):
             self._queue.append((elem, addr, capacity, place))
 
@@ -287,8 +294,12 @@ def seen(heap):
 
 
 def pinned_array(heap):
+    """Of arrays that a slice or a string leads to. A pointer to one of its
+    values may be used for the others by unsafe code."""
     found = rows()
     for each in seen(heap):
+        if not each.is_array and not each.is_text:
+            continue
         less = sum(
             heap.slot(hi - lo, each.is_noscan)
             for lo, hi, _ in each.intervals()
@@ -310,20 +321,26 @@ def slice_capacity(heap):
 
 
 def duplicate_strings(heap):
-    """The objects that each view covers whole, and in the same way."""
+    """All objects but the first with the same bytes. Each is all of a string or
+    a slice, or of several that are equal: it would be garbage without them. Only
+    a block of the tiny allocator may have another string beside it."""
     groups = defaultdict(list)
     for each in seen(heap):
         views = set(each.views)
         if not each.is_text or len(views) > 1 or not each.is_noscan:
             continue
         lo, hi, used = views.pop()
-        if lo == 0 and heap.slot(hi, True) == each.slot and each.bytes >= 16:
-            content = heap.scan.read(each.addr, used)
-            groups[each.place, content].append(each)
+        if each.slot <= TINY:
+            is_whole = used == hi
+        else:
+            is_whole = lo == 0 and heap.slot(used, True) == each.slot
+        if is_whole and used > lo:
+            content = heap.scan.read(each.addr + lo, used - lo)
+            groups[each.is_array, content].append(each)
     found = rows()
-    for (place, _), equal in groups.items():
+    for equal in groups.values():
         for each in equal[1:]:
-            count(found, place, each.slot)
+            count(found, each.place, each.slot)
     return found
 
 
@@ -370,11 +387,157 @@ def field_order(heap):
     return found
 
 
+
+def size_class(heap):
+    """Types that would fit the class below if they lost an eighth or less."""
+    found = rows()
+    for number, objects in records(heap).items():
+        info = heap.types[number]
+        is_noscan, slot = objects[0].is_noscan, objects[0].slot
+        if slot > CLASSES[-1] or slot <= CLASSES[0]:
+            continue
+        below = CLASSES[CLASSES.index(slot) - 1]
+        fits = max(
+            size
+            for size in range(below + 1)
+            if heap.slot(size, is_noscan) <= below
+        )
+        if (info.size - fits) * 8 <= info.size:
+            place = Place(info.name, "")
+            for _ in objects:
+                count(found, place, slot - below)
+    return found
+
+
+# ------------------------------------------------- sparse maps, by their memory
+
+
+def words(heap, addr, number):
+    return struct.unpack(f"<{number}Q", heap.scan.read(addr, 8 * number))
+
+
+def slot_at(heap, addr, seen):
+    """The slot of an object of a map that was not counted yet."""
+    each = heap.find(addr) if addr else None
+    if each is None or each.addr in seen:
+        return 0
+    seen.add(each.addr)
+    return each.slot
+
+
+def in_map(heap, number):
+    """The bytes of a key or an element: those of more than 128 lie
+    elsewhere."""
+    size = heap.types[number].size
+    return size if size <= 128 else 8
+
+
+def swiss_group(heap, info):
+    """The bytes of 8 entries with their control word."""
+    key, elem = in_map(heap, info.key), in_map(heap, info.elem)
+    align = max(heap.types.align(info.key), heap.types.align(info.elem))
+    at = -(-key // heap.types.align(info.elem)) * heap.types.align(info.elem)
+    entry = -(-(at + elem) // align) * align
+    return -(-(8 + 8 * entry) // 8) * 8
+
+
+def swiss_now(heap, header):
+    seen = set()
+    _, _, array, length = words(heap, header, 4)
+    found = slot_at(heap, array, seen)
+    for table in words(heap, array, length) if length else ():
+        found += slot_at(heap, table, seen)
+        # used, capacity ... in two words, then the index, then the groups.
+        found += slot_at(heap, words(heap, table, 3)[2], seen)
+    return found
+
+
+def power_of_two(number):
+    return 1 << max(0, number - 1).bit_length()
+
+
+def swiss_fresh(heap, entries, group, is_noscan):
+    if entries == 0:
+        return 0
+    if entries <= 8:
+        return heap.slot(group, is_noscan)
+    capacity = entries * 8 // 7
+    tables = power_of_two(-(-capacity // 1024))
+    groups = power_of_two(max(8, capacity // tables)) // 8
+    one = heap.slot(32, False) + heap.slot(groups * group, is_noscan)
+    return heap.slot(8 * tables, False) + tables * one
+
+
+def plain_bucket(heap, info):
+    key, elem = in_map(heap, info.key), in_map(heap, info.elem)
+    return 8 + 8 * key + 8 * elem + 8
+
+
+def plain_now(heap, header, bucket):
+    """Buckets, those of the time before it grew, and those that overflow."""
+    seen, found = set(), 0
+    _, _, array, old = words(heap, header, 4)
+    for first in (array, old):
+        found += slot_at(heap, first, seen)
+    for first in (array, old):
+        each = heap.find(first) if first else None
+        for at in range(first, each.addr + each.bytes, bucket) if each else ():
+            if at + bucket > each.addr + each.bytes:
+                break
+            (chained,) = words(heap, at + bucket - 8, 1)
+            while chained:
+                found += slot_at(heap, chained, seen)
+                (chained,) = words(heap, chained + bucket - 8, 1)
+    return found
+
+
+def plain_fresh(heap, entries, bucket, is_noscan):
+    if entries == 0:
+        return 0
+    bits = 0
+    while entries > 8 and entries > 13 * ((1 << bits) // 2):
+        bits += 1
+    count = 1 << bits
+    if bits >= 4:
+        count += 1 << bits - 4
+    return heap.slot(count * bucket, is_noscan)
+
+
+def sparse_map(heap):
+    """Maps against fresh ones with as many entries."""
+    found = rows()
+    is_swiss = heap.is_swiss
+    for header, (number, place) in heap.maps.items():
+        info = heap.types[number]
+        (first, *_), each = words(heap, header, 1), heap.find(header)
+        entries = first if is_swiss else first & (1 << 63) - 1
+        array = words(heap, header, 3)[2]
+        pieces = heap.find(array) if array else None
+        if each is None or pieces is None:
+            continue
+        if is_swiss:
+            has_pointers = any(
+                heap.types.leaves(part) for part in (info.key, info.elem)
+            )
+            now = swiss_now(heap, header)
+            fresh = swiss_fresh(
+                heap, entries, swiss_group(heap, info), not has_pointers
+            )
+        else:
+            bucket = plain_bucket(heap, info)
+            now = plain_now(heap, header, bucket)
+            fresh = plain_fresh(heap, entries, bucket, pieces.is_noscan)
+        count(found, place, now - fresh)
+    return found
+
+
 CHECKS = {
     "duplicate-strings": duplicate_strings,
     "slice-capacity": slice_capacity,
     "pinned-array": pinned_array,
+    "sparse-map": sparse_map,
     "constant-field": constant_field,
+    "size-class": size_class,
     "field-order": field_order,
 }
 

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from session import run_goref
-from targets import Target
-from toolchains import RELEASES, Variant, variants
+from session import run_cli, run_goref
+from toolchains import RELEASES, variants
 
 CHECKS = (
     "duplicate-strings", "slice-capacity", "pinned-array", "sparse-map",
@@ -18,7 +17,6 @@ CHECKS = (
 )  # fmt: skip
 COUNTED = [check for check in CHECKS if check != "gc-headroom"]
 NEAR = 0.01
-CENTRAL = Variant(RELEASES[-1], "default")
 
 
 def ask(target, options=""):
@@ -32,8 +30,10 @@ def rows_of(document, check):
 
 
 def names(row):
-    """The type and the field of a row, without its elements."""
-    return row["type"], (row["field"] or "").removesuffix("[]")
+    """The type and the field of a row, without the elements of slices and
+    maps."""
+    field = (row["field"] or "").removesuffix(".$mapkey")
+    return row["type"], field.removesuffix("[]")
 
 
 def is_of(row, finding):
@@ -74,11 +74,14 @@ def test_finds_what_was_planted(planted, variant, check):
     for finding in target.truth["findings"]:
         found = [row for row in rows if is_of(row, finding)]
         total = sum(row["bytes"] for row in found)
+        if finding["optional"] and not found:
+            continue
         if finding["bytes"]:
             assert is_near(total, finding["bytes"]), (finding, rows)
             assert found[0]["advice"].endswith("."), found
             count = sum(row["count"] for row in found)
-            assert is_near(count, finding["count"]), (finding, found)
+            expected = finding["count"] or count
+            assert is_near(count, expected), (finding, found)
         else:
             assert total <= document["heap_bytes"] * NEAR, (finding, found)
 
@@ -140,19 +143,21 @@ def test_collector_is_advice(planted, variant):
 
 @variants("default")
 def test_total_counts_once(planted, variant):
-    """Equal texts, each in an array with room for more: a common array saves
-    more than all that clipping them would, and the total is that of both."""
+    """Two pairs of findings that save the same bytes: a field without which the
+    type fits the class below, which it is just over; capacities of slices, and
+    the timers that alone hold them."""
     target, document = planted(variant, "shared")
-    (finding,) = target.truth["findings"]
-    rows = [row for row in document["checks"] if is_of(row, finding)]
-    kinds = {row["check"] for row in rows}
-    assert {"duplicate-strings", "slice-capacity"} <= kinds, rows
-    total = sum(row["bytes"] for row in document["checks"])
-    others = total - sum(row["bytes"] for row in rows)
-    assert document["total_bytes"] < total
-    least = finding["bytes"] * (1 - NEAR)
-    most = finding["bytes"] * (1 + NEAR) + others
-    assert least <= document["total_bytes"] <= most, document
+    rows = document["checks"]
+    kinds = {row["check"] for row in rows if row["bytes"] > 100_000}
+    assert {"constant-field", "size-class", "far-timers"} <= kinds, rows
+    # Older releases have no types of closures.
+    if variant.release == RELEASES[-1]:
+        assert "slice-capacity" in kinds, rows
+    truth = sum(finding["bytes"] for finding in target.truth["findings"])
+    others = sum(row["bytes"] for row in rows if row["bytes"] <= 100_000)
+    total = document["total_bytes"]
+    assert total < sum(row["bytes"] for row in rows)
+    assert truth * (1 - NEAR) <= total <= truth * (1 + NEAR) + others
 
 
 @variants(newest=("default",))
@@ -164,8 +169,10 @@ def test_small_rows_are_left_out(planted, variant):
     found = [row for row in document["checks"] if row["bytes"]]
     assert found == expected
     small = [row for row in whole["checks"] if 0 < row["bytes"] < least]
-    assert document["small_rows"] == len(small)
-    assert document["small_bytes"] == sum(row["bytes"] for row in small)
+    assert document["left_out"] == {
+        "findings": len(small),
+        "bytes": sum(row["bytes"] for row in small),
+    }
     assert document["total_bytes"] <= whole["total_bytes"]
 
 
@@ -196,11 +203,7 @@ def test_saved_files(planted, variant, tmp_path):
 
 
 def opened(file):
-    from session import run_cli
-
     done = run_cli(["open", file, "waste", "--json", "--min-share", "0%"])
     assert done.returncode in (0, 3), done.stderr
     return json.loads(done.stdout)
 
-
-assert Target

@@ -9,6 +9,7 @@ import pytest
 
 from plain import told
 from session import run_goref
+from test_waste import names
 from toolchains import variants
 
 OBJECTS = 100_000
@@ -52,13 +53,11 @@ class Groups:
 
 def rows_of(document, check):
     """Those about fields and variables of package main."""
-    rows = [row for row in document["checks"] if row["check"] == check]
     return [
-        (row["type"], (row["field"] or "").removesuffix("[]"), row["bytes"],
-         row["count"])
-        for row in rows
-        if (row["type"] or "").startswith("main.")
-    ]  # fmt: skip
+        (*names(row), row["bytes"], row["count"])
+        for row in document["checks"]
+        if row["check"] == check and (row["type"] or "").startswith("main.")
+    ]
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -16,11 +16,12 @@ import (
 
 // A finding is what one change saves. Fields are separated by "|" if the
 // program reaches an object by more than one. No bytes: there is nothing to
-// find.
+// find. No count: it depends on what is counted.
 type finding struct {
 	typ, field string
 	bytes      uint64
 	count      int
+	isOptional bool // it takes a guess to find it
 }
 
 var (
@@ -52,7 +53,12 @@ func grow(typ, field string, count int, build func()) {
 }
 
 func note(typ, field string, bytes uint64, count int) {
-	findings = append(findings, finding{typ, field, bytes, count})
+	findings = append(findings, finding{typ, field, bytes, count, false})
+}
+
+// optional says that goref need not find what was planted last.
+func optional() {
+	findings[len(findings)-1].isOptional = true
 }
 
 func appendFindings(line []byte) []byte {
@@ -68,6 +74,8 @@ func appendFindings(line []byte) []byte {
 		line = strconv.AppendUint(line, f.bytes, 10)
 		line = append(line, `, "count": `...)
 		line = strconv.AppendInt(line, int64(f.count), 10)
+		line = append(line, `, "optional": `...)
+		line = strconv.AppendBool(line, f.isOptional)
 		line = append(line, '}')
 	}
 	return line
@@ -77,12 +85,10 @@ func appendFindings(line []byte) []byte {
 // and prints the truth.
 func finish(check string, last func()) {
 	runtime.GOMAXPROCS(truthProcs)
-	if check != "gc-headroom" {
-		debug.SetGCPercent(-1)
-	}
 	collect()
 	bytes, objects := truthStats.HeapAlloc, truthStats.HeapObjects
 	if last != nil {
+		debug.SetGCPercent(-1)
 		last()
 	}
 	line = append(line[:0], `{"check": `...)

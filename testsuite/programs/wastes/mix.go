@@ -36,7 +36,11 @@ type MixItem struct {
 	zero  uint64
 }
 
-// A Mixer makes random objects; count is how many are left to make.
+type Point struct {
+	X, Y, Z float64
+}
+
+// A mixer makes random objects; count is how many are left to make.
 type mixer struct {
 	*rand.Rand
 	count int
@@ -191,7 +195,7 @@ func (m *mixer) mix() *Mix {
 	m.maps(made)
 	switch m.Intn(8) {
 	case 0:
-		made.box = Point{m.Float64(), m.Float64()}
+		made.box = Point{m.Float64(), m.Float64(), 3}
 		m.takes(1)
 	case 1:
 		made.box = m.item(made)

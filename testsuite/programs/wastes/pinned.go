@@ -228,8 +228,10 @@ func plantPinned() {
 	plant("main.Overlap", ".A|.B", pinned, buildOverlaps)
 	plant("main.Match", ".Found", pinned, buildMatches)
 	plant("main.Cell", ".Leaf", pinned, buildCells)
+	optional() // a program that uses unsafe could look around the value
 	plant("main.Refs", ".Items", pinned, buildRefs)
 	plant("main.Counter", ".Value", pinned, buildCounters)
+	optional()
 	plant("main.Nothing", ".Data", pinned, buildNothings)
 	plant("main.Huge", ".Text", 8, buildHuge)
 }

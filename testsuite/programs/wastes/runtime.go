@@ -64,9 +64,9 @@ type Resource struct {
 	data *[512]byte
 }
 
-// A Pair and its twin hold each other, and one has a finalizer: never run.
-type Pair struct {
-	other *Pair
+// A Ring and its twin hold each other, and one has a finalizer: never run.
+type Ring struct {
+	other *Ring
 	data  [504]byte
 }
 
@@ -84,7 +84,7 @@ func closeResource(*Resource) {
 }
 
 //go:noinline
-func closePair(*Pair) {
+func closeRing(*Ring) {
 	<-never
 }
 
@@ -103,16 +103,16 @@ func makeResources() {
 }
 
 //go:noinline
-func makePairs() {
+func makeRings() {
 	for i := 0; i < resources; i++ {
-		one, two := new(Pair), new(Pair)
+		one, two := new(Ring), new(Ring)
 		one.other, two.other = two, one
-		runtime.SetFinalizer(one, closePair)
+		runtime.SetFinalizer(one, closeRing)
 	}
 }
 
 func plantFinalizers() {
-	grow("main.Pair", "", resources, makePairs)
+	grow("main.Ring", "", resources, makeRings)
 	grow("main.closeResource", "", resources, func() {
 		makeResources()
 		runtime.GC()
@@ -169,13 +169,11 @@ func newBuffer(size int) *bytes.Buffer {
 }
 
 func plantPool() {
-	for i := 0; i < 200; i++ {
+	for i := 0; i < outliers; i++ {
 		buffers.Put(newBuffer(1024))
-		if i%(200/outliers) == 0 {
-			buffers.Put(newBuffer(outlierBytes))
-		}
+		buffers.Put(newBuffer(outlierBytes))
 	}
-	note("main.buffers", "", outliers*(outlierBytes-1024), outliers)
+	note("main.buffers", "", outliers*outlierBytes, 0)
 }
 
 // ---------------------------------------------------------------- far-timers
@@ -205,14 +203,14 @@ var (
 )
 
 func plantLibraries() {
-	grow("regexp", "", 400, func() {
-		patterns = make([]*regexp.Regexp, 400)
+	patterns = make([]*regexp.Regexp, 400)
+	templates = make([]*template.Template, 400)
+	grow("regexp", "", 0, func() {
 		for i := range patterns {
 			patterns[i] = regexp.MustCompile(`^(a|b)*[0-9]+x` + strconv.Itoa(i))
 		}
 	})
-	grow("text/template", "", 400, func() {
-		templates = make([]*template.Template, 400)
+	grow("text/template", "", 0, func() {
 		for i := range templates {
 			text := "{{.Name}} has {{range .Items}}{{.}}{{end}}" + strconv.Itoa(i)
 			templates[i] = template.Must(template.New("t").Parse(text))
@@ -236,8 +234,9 @@ var accounts []*Account
 //go:noinline
 func newAccount(i int) *Account {
 	name := []byte("account-0000000000-0000000000-of-48-bytes-in-all")
-	digits := strconv.AppendInt(nil, int64(i), 10)
-	copy(name[8:18], digits)
+	for k, n := 17, i; n > 0; k, n = k-1, n/10 {
+		name[k] += byte(n % 10)
+	}
 	history := make([]uint64, 6)
 	fill(history, i)
 	return &Account{uint64(i), string(name), history, nil, uint64(i * i)}
@@ -255,34 +254,27 @@ func plantFrugal() {
 
 // -------------------------------------------------------------------- shared
 
-// Copies has texts that are equal, and each in a much larger array: what one
-// check finds, the other one finds, too.
-type Copies struct {
-	ID   int
-	Data []byte
-}
-
-var copies []*Copies
-
+// laterSlice has a slice with room for more in what a timer holds.
+//
 //go:noinline
-func buildCopies(wasteful bool) {
-	copies = make([]*Copies, planted)
-	for i := range copies {
-		data := bytesOf(i)
-		if wasteful {
-			data = append(make([]byte, 0, 256), data...)
-		} else if i >= different {
-			data = copies[i%different].Data
-		}
-		copies[i] = &Copies{i, data}
-	}
+func laterSlice(i int) {
+	payload := make([]byte, 16, 4096)
+	payload[0] = byte(i)
+	time.AfterFunc(1000*time.Hour, func() {
+		payload[1]++
+	})
 }
 
-// plantShared: the truth is the total of both.
+// plantShared: without their timers, these slices would not be there. Without
+// the field that is always zero, the objects would fit the class below, which
+// is also what makes them just over it.
 func plantShared() {
-	makeTexts("copies")
-	plant("main.Copies", ".Data", planted, buildCopies)
-	texts = nil
+	plant("main.Event", ".Unused|", 0, buildEvents)
+	grow("main.laterSlice", "", 0, func() {
+		for i := 0; i < planted/8; i++ {
+			laterSlice(i)
+		}
+	})
 }
 
 // ----------------------------------------------------------------------- mix

@@ -144,7 +144,7 @@ func buildShared(wasteful bool) {
 
 //go:noinline
 func buildCut(bool) {
-	cut = make([]*Cut, planted/8)
+	cut = make([]*Cut, planted/2)
 	for i := range cut {
 		whole := textOf(i, true)
 		cut[i] = &Cut{i, whole, whole[4:20]}
@@ -247,9 +247,9 @@ func plantDuplicates() {
 	makeTexts("inner")
 	plant("main.Outer|main.Inner", ".inner.Name|.Name", planted, buildOuters)
 	makeTexts("row")
-	plant("main.Row", ".Name", planted, buildSheet)
+	plant("main.Row|main.sheet", ".Name|[].Name", planted, buildSheet)
 	makeTexts("entity")
-	plant("main.Entity", ".Name", planted, buildByID)
+	plant("main.Entity|main.byID", ".Name|[].Name", planted, buildByID)
 	makeTexts("grid")
 	plant("main.Grid", ".Names", planted, buildGrids)
 	table = new(Table)
