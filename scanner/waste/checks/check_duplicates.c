@@ -2,7 +2,8 @@
 /*
  * Strings and byte slices with equal bytes, each in an object of its own. All but
  * the one at the lowest address could be that one. An object counts if all that is
- * reached of it is one string or one slice, so that it would be garbage.
+ * reached of it is one string or one slice, so that it would be garbage: a piece
+ * of it that is kept elsewhere would keep it.
  *
  * Equal objects are found by sorting hashes, in parts of the range of hashes, so
  * that the table stays small. Equal hashes are only candidates: bytes decide.
@@ -65,14 +66,14 @@ static bool find_range(const struct gr_waste_run *run,
 	struct gr_interval one;
 
 	if (!object->span->is_noscan ||
+	    !gr_reach_is_one_view(&run->reach, object->obj) ||
 	    gr_reach_get(&run->reach, object->obj, &one, &list) != 1)
 		return false;
 	*ret = (struct range){ list->lo, list->used - list->lo };
 	if (!ret->bytes)
 		return false;
 	if (gr_span_may_be_tiny(object->span))
-		return gr_reach_is_one_view(&run->reach, object->obj) &&
-		       list->used == list->hi;
+		return list->used == list->hi;
 	return !ret->off && gr_slot_of(&run->classes, ret->bytes, true) ==
 				    object->slot_bytes;
 }
