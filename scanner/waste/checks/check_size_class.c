@@ -12,6 +12,9 @@
 enum {
 	/* A type is just over a class by at most this part of its bytes. */
 	LARGEST_PART = 8,
+	/* It gets back so many times what it loses: a type that fills its slot
+	 * wastes nothing. */
+	LEAST_GAIN = 2,
 };
 
 /** A type that is just over a class; a slot of 0 bytes: it is not. */
@@ -80,7 +83,8 @@ static struct fact find_fact(const struct gr_size_classes *classes,
 	};
 
 	if (!fact.smaller_bytes ||
-	    fact.lose_bytes > fact.smaller_bytes / LARGEST_PART)
+	    fact.lose_bytes > fact.smaller_bytes / LARGEST_PART ||
+	    fact.lose_bytes > (slot - fact.smaller_bytes) / LEAST_GAIN)
 		return (struct fact){ 0 };
 	fact.is_by_header = bytes <= fact.smaller_bytes;
 	return fact;
