@@ -53,9 +53,11 @@ static bool is_bytes(const struct gr_types *types, gr_type_id id)
 
 static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 {
-	return kind->form == GR_FORM_STRING ||
-	       (kind->form == GR_FORM_ARRAY &&
-		is_bytes(run->types, kind->type));
+	if (kind->form == GR_FORM_STRING)
+		return true;
+	// An array of a fixed length is no slice: it may be written to.
+	return kind->form == GR_FORM_ARRAY && kind->label & GR_LABEL_DATA &&
+	       is_bytes(run->types, kind->type);
 }
 
 /* Would the object be garbage without one string or slice? Then get its bytes. */
