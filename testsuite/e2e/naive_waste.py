@@ -293,12 +293,17 @@ def seen(heap):
     return (each for each in heap.objects if each.views)
 
 
+def is_tiny(each):
+    """Could it be a block of the tiny allocator, with objects of its own?"""
+    return each.is_noscan and each.slot <= TINY
+
+
 def pinned_array(heap):
     """Of arrays that a slice or a string leads to. A pointer to one of its
     values may be used for the others by unsafe code."""
     found = rows()
     for each in seen(heap):
-        if not each.is_array and not each.is_text:
+        if is_tiny(each) or not each.is_array and not each.is_text:
             continue
         less = sum(
             heap.slot(hi - lo, each.is_noscan)
@@ -311,6 +316,8 @@ def pinned_array(heap):
 def slice_capacity(heap):
     found = rows()
     for each in seen(heap):
+        if is_tiny(each):
+            continue
         saved = sum(
             heap.slot(hi - lo, each.is_noscan)
             - heap.slot(used - lo, each.is_noscan)
@@ -330,7 +337,7 @@ def duplicate_strings(heap):
         if not each.is_text or len(views) > 1 or not each.is_noscan:
             continue
         lo, hi, used = views.pop()
-        if each.slot <= TINY:
+        if is_tiny(each):
             is_whole = used == hi
         else:
             is_whole = lo == 0 and heap.slot(used, True) == each.slot
@@ -389,7 +396,8 @@ def field_order(heap):
 
 
 def size_class(heap):
-    """Types that would fit the class below if they lost an eighth or less."""
+    """Types that would fit the class below if they lost an eighth or less, and
+    less than half of what that saves: the others use their slots."""
     found = rows()
     for number, objects in records(heap).items():
         info = heap.types[number]
@@ -402,7 +410,8 @@ def size_class(heap):
             for size in range(below + 1)
             if heap.slot(size, is_noscan) <= below
         )
-        if (info.size - fits) * 8 <= info.size:
+        lost = info.size - fits
+        if lost * 8 <= below and lost * 2 <= slot - below:
             place = Place(info.name, "")
             for _ in objects:
                 count(found, place, slot - below)

@@ -134,21 +134,31 @@ var (
 	stop   func()
 )
 
+// request makes a context and returns the function that nobody calls.
+//
 //go:noinline
-func request() {
-	ctx, cancel := context.WithCancel(parent)
-	if ctx.Err() != nil {
-		cancel()
+func request() func() {
+	_, cancel := context.WithCancel(parent)
+	return cancel
+}
+
+// buildContexts cancels the contexts behind the last one, which leaves the map
+// in its parent as large as it was.
+//
+//go:noinline
+func buildContexts(wasteful bool) {
+	parent, stop = context.WithCancel(context.Background())
+	cancels := make([]func(), planted)
+	for i := range cancels {
+		cancels[i] = request()
+	}
+	for i := 0; i < planted && !wasteful; i++ {
+		cancels[i]()
 	}
 }
 
 func plantContexts() {
-	parent, stop = context.WithCancel(context.Background())
-	grow("context.cancelCtx", ".children", planted, func() {
-		for i := 0; i < planted; i++ {
-			request()
-		}
-	})
+	plant("context.cancelCtx", ".children", planted, buildContexts)
 }
 
 // ---------------------------------------------------------------------- pool
@@ -188,7 +198,7 @@ func later(i int) {
 }
 
 func plantTimers() {
-	grow("main.later", "", planted/8, func() {
+	grow("main.later|main.later.func1", "", planted/8, func() {
 		for i := 0; i < planted/8; i++ {
 			later(i)
 		}
@@ -205,12 +215,12 @@ var (
 func plantLibraries() {
 	patterns = make([]*regexp.Regexp, 400)
 	templates = make([]*template.Template, 400)
-	grow("regexp", "", 0, func() {
+	grow("regexp.Regexp", "", 0, func() {
 		for i := range patterns {
 			patterns[i] = regexp.MustCompile(`^(a|b)*[0-9]+x` + strconv.Itoa(i))
 		}
 	})
-	grow("text/template", "", 0, func() {
+	grow("text/template.Template", "", 0, func() {
 		for i := range templates {
 			text := "{{.Name}} has {{range .Items}}{{.}}{{end}}" + strconv.Itoa(i)
 			templates[i] = template.Must(template.New("t").Parse(text))
@@ -229,7 +239,15 @@ type Account struct {
 	Score   uint64
 }
 
-var accounts []*Account
+// A Block fills its slot.
+type Block struct {
+	words [64]uint64
+}
+
+var (
+	accounts []*Account
+	blocks   []*Block
+)
 
 //go:noinline
 func newAccount(i int) *Account {
@@ -249,6 +267,11 @@ func plantFrugal() {
 		if i > 0 {
 			accounts[i].Next = accounts[i/2]
 		}
+	}
+	blocks = make([]*Block, planted)
+	for i := range blocks {
+		blocks[i] = new(Block)
+		fill(blocks[i].words[:], i)
 	}
 }
 
@@ -270,7 +293,7 @@ func laterSlice(i int) {
 // is also what makes them just over it.
 func plantShared() {
 	plant("main.Event", ".Unused|", 0, buildEvents)
-	grow("main.laterSlice", "", 0, func() {
+	grow("main.laterSlice|main.laterSlice.func1", "", 0, func() {
 		for i := 0; i < planted/8; i++ {
 			laterSlice(i)
 		}

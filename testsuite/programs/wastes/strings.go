@@ -32,6 +32,13 @@ type Cut struct {
 	Whole, Part string
 }
 
+// An array is no slice: the program may change its bytes, and no intern table
+// takes it.
+type Fixed struct {
+	ID   int
+	data *[64]byte
+}
+
 // Structs in structs, in slices and in maps.
 type Outer struct {
 	ID    int
@@ -68,6 +75,7 @@ var (
 	tagged []*Tagged
 	shared []*Shared
 	cut    []*Cut
+	fixed  []*Fixed
 	outers []*Outer
 	sheet  []Row
 	byID   map[int]Entity
@@ -148,6 +156,14 @@ func buildCut(bool) {
 	for i := range cut {
 		whole := textOf(i, true)
 		cut[i] = &Cut{i, whole, whole[4:20]}
+	}
+}
+
+//go:noinline
+func buildFixed() {
+	fixed = make([]*Fixed, planted)
+	for i := range fixed {
+		fixed[i] = &Fixed{i, new([64]byte)}
 	}
 }
 
@@ -244,6 +260,8 @@ func plantDuplicates() {
 	plant("main.Shared", ".Text", planted/4, buildShared)
 	makeTexts("cut")
 	plant("main.Cut", ".Whole|.Part", 0, buildCut)
+	buildFixed()
+	note("main.Fixed", ".data", 0, 0)
 	makeTexts("inner")
 	plant("main.Outer|main.Inner", ".inner.Name|.Name", planted, buildOuters)
 	makeTexts("row")

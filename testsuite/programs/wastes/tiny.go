@@ -144,7 +144,7 @@ func buildIdle(wasteful bool) {
 
 func plantTiny() {
 	plant("main.Boxed", ".Value", planted, buildBoxed)
-	plant("main.Number", ".Value", planted, buildIntegers)
+	plant("main.Number", ".Value", planted/2, buildIntegers)
 	optional()
 	plant("main.Leafed", ".Leaf", planted, buildLeafed)
 	plant("main.Single", ".Items", planted, buildSingles)
