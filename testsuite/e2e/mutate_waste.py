@@ -82,6 +82,9 @@ def crowds(rng, core, points):
     """Thousands of views of one array, which do not touch."""
     large = max(points.headers["data"], key=lambda at: core.u64(at + 2 * WORD))
     array, size = core.u64(large), core.u64(large + 2 * WORD)
+    for at in points.headers["data"] + points.headers["window"]:
+        if array <= core.u64(at) < array + size:
+            core.clear(at, 3 * WORD)
     step = rng.choice((2, 3, 16))
     for i, at in enumerate(points.headers["part"] + points.headers["name"]):
         core.put(at, array + i * step % max(size, 1))

@@ -41,7 +41,7 @@ def whole(document):
     assert document["total_bytes"] <= room
     for row in rows:
         assert 0 <= row["bytes"] <= room, row
-        assert row["count"] > 0, row
+        assert row["count"] > 0 or not row["bytes"], row
     assert [row["bytes"] for row in rows] == sorted(
         (row["bytes"] for row in rows), reverse=True
     )
