@@ -86,3 +86,26 @@ def check_bounds(found, expected):
         assert sums["bytes"] <= expected[place]["bytes"], place
     whole = sum(sums["bytes"] for sums in expected.values())
     assert sum(sums["bytes"] for sums in found.values()) > whole / 2
+
+
+# Programs most of whose memory hangs on variables of package main.
+OTHERS = {"values": (), "indexes": (), "suspects": ("map",)}
+BY_OTHERS = 0.05  # by goroutines, which the naive walk does not follow
+
+
+@pytest.mark.parametrize("program", OTHERS)
+@variants(newest=("default",))
+def test_other_programs(farm, variant, program):
+    """What is found in programs that were not made for it is true."""
+    target = farm.target(program, variant, args=OTHERS[program])
+    naive = naive_answer(target)
+    run = run_goref(target, ["goref waste --json"])
+    assert run.rc == 0, run.stderr
+    groups = Groups(naive["shared"])
+    for check, rows in naive["rows"].items():
+        expected = groups.sums(rows)
+        found = groups.sums(rows_of(run.json(), check))
+        for place, sums in found.items():
+            truth = expected.get(place, Counter())["bytes"]
+            most = truth * (1 + BY_OTHERS)
+            assert truth <= sums["bytes"] <= most, (check, place)
