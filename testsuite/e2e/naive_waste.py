@@ -329,9 +329,8 @@ def slice_capacity(heap):
 
 
 def duplicate_strings(heap):
-    """All objects but the first with the same bytes. Each is all of a string or
-    a slice, or of several that are equal: it would be garbage without them. Only
-    a block of the tiny allocator may have another string beside it."""
+    """All objects but the first with the same bytes. Each is all of a string
+    or a slice, or of several that are equal, and garbage without them."""
     groups = defaultdict(list)
     for each in seen(heap):
         views = set(each.views)
