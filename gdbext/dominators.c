@@ -12,12 +12,15 @@ PyObject *gr_py_scan_dominators(PyObject *obj, PyObject *args, PyObject *kwargs)
 	_cleanup_(gr_cleanup_dominators) struct gr_dominators *found = NULL;
 	struct gr_dominators_options options = { .max_depth = 1 };
 	unsigned long long min_bytes = 0;
+	const char *weight = "bytes";
 	PyObject *sequence = NULL;
 
 	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "|OIIIK:dominators",
+		    args, kwargs, "|OIIIKs:dominators",
 		    gr_py_scan_dominators_names, &sequence, &options.max_depth,
-		    &options.max_children, &options.max_rows, &min_bytes) ||
+		    &options.max_children, &options.max_rows, &min_bytes,
+		    &weight) ||
+	    !gr_py_parse_weight(weight, &options.weight) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	options.min_bytes = min_bytes;

@@ -266,6 +266,7 @@ typedef PyObject *gr_py_getter_fn(PyObject *self, PyObject *unused);
 
 /** Parse an argument of several methods. False with an exception set. */
 bool gr_py_parse_attribution(const char *text, enum gr_attribution *ret);
+bool gr_py_parse_weight(const char *text, enum gr_weight *ret);
 
 /** Read a place from its tuple; false with an exception set. Its name belongs to
  * the scan. */

@@ -24,12 +24,15 @@ PyObject *gr_py_scan_histogram(PyObject *obj, PyObject *args, PyObject *kwargs)
 	_cleanup_(gr_cleanup_histogram) struct gr_histogram *histogram = NULL;
 	struct gr_histogram_options options = { .exact = NULL };
 	int with_retained = 0, is_garbage = 0;
-	const char *by = "type";
+	const char *by = "type", *weight = "bytes";
 
-	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "|sppz:histogram", gr_py_scan_histogram_names,
-		    &by, &with_retained, &is_garbage, &options.exact) ||
-	    !parse_key(by, &options.by) || !gr_py_scan_enter(self))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|sppzs:histogram",
+					 gr_py_scan_histogram_names, &by,
+					 &with_retained, &is_garbage,
+					 &options.exact, &weight) ||
+	    !parse_key(by, &options.by) ||
+	    !gr_py_parse_weight(weight, &options.weight) ||
+	    !gr_py_scan_enter(self))
 		return NULL;
 	options.with_retained = with_retained;
 	options.is_garbage = is_garbage;

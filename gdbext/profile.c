@@ -12,6 +12,7 @@ static struct gr_profile profile_of(struct gr_py_scan *scan,
 	const struct gr_scan_info *info = gr_scan_info(scan->scan);
 	struct gr_profile profile = {
 		.ledger = gr_result_ledger(result),
+		.weight = gr_result_weight(result),
 		.tool_version = PACKAGE_VERSION,
 		.go_version = info->go_version,
 		.exe_path = info->exe_path,

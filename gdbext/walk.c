@@ -19,6 +19,24 @@ bool gr_py_parse_attribution(const char *text, enum gr_attribution *ret)
 	return true;
 }
 
+bool gr_py_parse_weight(const char *text, enum gr_weight *ret)
+{
+	static const char *const names[] = {
+#define X(id, name) [GR_WEIGHT_##id] = name,
+		GR_WEIGHTS(X)
+#undef X
+	};
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(names); i++) {
+		if (strcmp(text, names[i]))
+			continue;
+		*ret = i;
+		return true;
+	}
+	PyErr_Format(gr_py_argument_error, "no weight: %s", text);
+	return false;
+}
+
 // If the result is kept, a KeyboardInterrupt that ended the walk is cleared.
 static bool is_kept(const struct gr_result *result)
 {
@@ -54,14 +72,15 @@ PyObject *gr_py_scan_walk(PyObject *obj, PyObject *args, PyObject *kwargs)
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	struct gr_walk_options options = { .max_depth = 0 };
 	PyObject *places = NULL;
-	const char *attribution = "nearest";
+	const char *attribution = "nearest", *weight = "bytes";
 	int per_goroutine = 0, keep_partial = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(
-		    args, kwargs, "II|Ospp:walk", gr_py_scan_walk_names,
+		    args, kwargs, "II|Ospps:walk", gr_py_scan_walk_names,
 		    &options.max_depth, &options.max_nodes, &places,
-		    &attribution, &per_goroutine, &keep_partial) ||
+		    &attribution, &per_goroutine, &keep_partial, &weight) ||
 	    !gr_py_parse_attribution(attribution, &options.attribution) ||
+	    !gr_py_parse_weight(weight, &options.weight) ||
 	    !gr_py_scan_enter(self))
 		return NULL;
 	options.per_goroutine = per_goroutine;

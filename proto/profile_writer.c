@@ -20,6 +20,15 @@ static const struct gr_pprof_header header = {
 	.default_type = "inuse_space",
 };
 
+// The same for words that the collector scans.
+static const struct gr_pprof_header scanned_header = {
+	.types = { { "inuse_objects", "count" }, { "scanned", "words" } },
+	.ntypes = 2,
+	.period_type = { "scanned", "words" },
+	.period = 1,
+	.default_type = "scanned",
+};
+
 // The labels of the samples below a root.
 struct labels {
 	struct gr_pprof_label labels[MAX_LABELS];
@@ -38,7 +47,8 @@ struct writer {
 
 static void writer_init(struct writer *w, const struct gr_profile *profile)
 {
-	struct gr_pprof_header of_exe = header;
+	bool is_bytes = profile->weight == GR_WEIGHT_BYTES;
+	struct gr_pprof_header of_exe = is_bytes ? header : scanned_header;
 
 	of_exe.exe_path = profile->exe_path;
 	of_exe.build_id = profile->build_id;
@@ -143,9 +153,9 @@ static struct gr_error *write_samples(struct writer *w,
 static void add_total(struct writer *w, const char *what,
 		      const struct gr_total *total)
 {
-	gr_pprof_comment(&w->stream,
-			 "%s: %" PRIu64 " objects, %" PRIu64 " bytes", what,
-			 total->objects, total->bytes);
+	gr_pprof_comment(&w->stream, "%s: %" PRIu64 " objects, %" PRIu64 " %s",
+			 what, total->objects, total->bytes,
+			 gr_profile_unit(w->profile));
 }
 
 // Add what is counted below the roots of each kind.

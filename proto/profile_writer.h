@@ -35,6 +35,8 @@ struct gr_profile {
 	const struct gr_root_total *roots; /**< In any order. */
 	size_t nroots;
 	const struct gr_ledger *ledger;
+	/** The unit of all sizes. */
+	enum gr_weight weight;
 	const char *tool_version;
 	const char *go_version;
 	const char *exe_path;
@@ -60,6 +62,12 @@ struct gr_profile {
 	struct gr_error *(*poll)(void *ctx);
 	void *ctx;
 };
+
+/** The unit of sizes. */
+static inline const char *gr_profile_unit(const struct gr_profile *profile)
+{
+	return profile->weight == GR_WEIGHT_BYTES ? "bytes" : "words";
+}
 
 /** Statistics of a written profile. */
 struct gr_profile_stats {

@@ -168,6 +168,7 @@ static void put_node(struct writer *w, uint32_t index)
 {
 	const struct gr_path *path = &w->paths.paths[index];
 	const struct gr_total *total = &w->totals[index];
+	const char *unit = gr_profile_unit(w->profile);
 
 	put(w, "{\"id\": %" PRIu32 ", \"parent\": ", index);
 	if (path->parent == GR_PATH_NONE)
@@ -177,9 +178,9 @@ static void put_node(struct writer *w, uint32_t index)
 	put_string(w, "name", name_of(w, index));
 	put(w,
 	    ", \"depth\": %" PRIu32 ", \"objects\": %" PRIu64
-	    ", \"bytes\": %" PRIu64 ", \"total_objects\": %" PRIu64
-	    ", \"total_bytes\": %" PRIu64,
-	    path->depth, path->objects, path->bytes, total->objects,
+	    ", \"%s\": %" PRIu64 ", \"total_objects\": %" PRIu64
+	    ", \"total_%s\": %" PRIu64,
+	    path->depth, path->objects, unit, path->bytes, total->objects, unit,
 	    total->bytes);
 	if (path->parent == GR_PATH_NONE)
 		put_root(w, path);
@@ -216,12 +217,22 @@ struct rest {
 	uint64_t nodes, bytes;
 };
 
+// A size as text: bytes in binary units, or words.
+static const char *size_text(const struct writer *w, uint64_t size, char *text,
+			     size_t text_bytes)
+{
+	if (w->profile->weight == GR_WEIGHT_BYTES)
+		return gr_text_bytes(size, text, text_bytes);
+	snprintf(text, text_bytes, "%" PRIu64 " words", size);
+	return text;
+}
+
 static void put_size(struct writer *w, uint64_t bytes)
 {
 	char text[32];
 	uint64_t whole = w->whole;
 
-	put(w, "\\n%s (%.1f %%)", gr_text_bytes(bytes, text, sizeof(text)),
+	put(w, "\\n%s (%.1f %%)", size_text(w, bytes, text, sizeof(text)),
 	    whole ? 100.0 * (double)bytes / (double)whole : 0.0);
 }
 
@@ -278,7 +289,7 @@ static void put_dot_unseen(struct writer *w, const struct rest *unseen)
 		    "  label=\"not drawn: %" PRIu64
 		    " of less than 0.1 %%, %s together\";\n",
 		    unseen->nodes,
-		    gr_text_bytes(unseen->bytes, text, sizeof(text)));
+		    size_text(w, unseen->bytes, text, sizeof(text)));
 }
 
 // Sum up what is left out, by the path above it: the last entry is the top.

@@ -9,7 +9,7 @@
  *
  * jsonl: a line for each node: `id', `parent' (null: a root), `name', `depth',
  * `objects' and `bytes' of the node itself, `total_objects' and `total_bytes'
- * with all below it; of a root also `kind' and, if it has them,
+ * with all below it, or `words' and `total_words'; of a root also `kind' and, if it has them,
  * `goroutine_state', `goroutine_id', `file' and `line'. Parents come first.
  *
  * dot: a graph of the largest nodes, few enough to read, for Graphviz. A dashed

@@ -2756,6 +2756,7 @@ class Scan:
         attribution: str = "nearest",
         per_goroutine: bool = False,
         keep_partial: bool = False,
+        weight: str = "bytes",
     ) -> Result:
         """Walk the heap: from all roots, or only from places.
 
@@ -2767,6 +2768,8 @@ class Scan:
         per_goroutine: each goroutine has roots of its own.
         keep_partial: KeyboardInterrupt or the memory limit ends the walk,
             and what was found until then is a result, whose ledger says so.
+        weight: what each "bytes" of the result counts: "bytes" of slots, or
+            "pointers": the words that the collector scans.
         """
     def why(
         self,
@@ -2889,6 +2892,7 @@ class Scan:
         max_children: int = 0,
         max_rows: int = 0,
         min_bytes: int = 0,
+        weight: str = "bytes",
     ) -> Dominators:
         """The vertices that keep most alive. The first question of a stop makes
         the object graph, and keeps it for the next ones.
@@ -2898,6 +2902,7 @@ class Scan:
         max_children: rows directly below each row; 0: no limit.
         max_rows: rows below the first one, those that keep most; 0: no limit.
         min_bytes: rows that keep less are left out.
+        weight: as of walk(): what all sizes count.
         """
     def holders(
         self,
@@ -2972,8 +2977,12 @@ class Scan:
 
         stop: why the program stopped; the opener gets it as Info.stop.
         identity: which process it is; the opener gets it as Info.identity."""
-    def suspects(self) -> Suspects:
-        """The few holders that keep most of the heap alive."""
+    def suspects(self, weight: str = "bytes") -> Suspects:
+        """The few holders that keep most of the heap alive.
+
+        weight: as of walk(): what all sizes count, except those of a Vertex
+            itself. Resident bytes are known only of "bytes".
+        """
     def waste(
         self, checks: tuple[str, ...] | None = None, min_share: int = 0
     ) -> Waste:
@@ -3066,6 +3075,7 @@ class Scan:
         with_retained: bool = False,
         garbage: bool = False,
         exact: str | None = None,
+        weight: str = "bytes",
     ) -> Histogram:
         """Count the objects of the heap.
 
@@ -3074,6 +3084,7 @@ class Scan:
         with_retained: also what the objects of each row keep alive.
         garbage: objects that are allocated and not reached.
         exact: a type, of which all objects are taken away.
+        weight: as of walk(): what all sizes count. Blocks of C have 0 words.
         """
     def sites(
         self, with_root: bool = False, garbage: bool = False

@@ -78,13 +78,15 @@ static void own_piece(void *ctx, uint32_t start, uint32_t end)
 {
 	struct dominators *d = ctx;
 	const struct gr_objects *o = d->g->objects;
+	const uint32_t *weights = d->g->weights;
 	const struct gr_slot_run *run = gr_objects_run(o, start);
 
 	for (gr_vertex v = start; v < end; v++) {
 		while (run[1].first <= v)
 			run++;
 		bool is_reached = d->g->parent[v] != GR_VERTEX_NONE;
-		d->retained[v] = is_reached ? run->elem_bytes : 0;
+		uint64_t own = weights ? weights[v] : run->elem_bytes;
+		d->retained[v] = is_reached ? own : 0;
 	}
 }
 
@@ -120,17 +122,24 @@ static void parent_piece(void *ctx, uint32_t start, uint32_t end)
 	}
 }
 
-static struct gr_error *prune(struct dominators *d)
+/* Each vertex retains itself. */
+static struct gr_error *own_sizes(struct dominators *d)
 {
 	const struct gr_graph *g = d->g;
 
 	memset(d->retained + g->nobjects, 0,
 	       (uint64_t)(g->nvertices - g->nobjects) * sizeof(*d->retained));
+	return gr_poll_pieces(d->poll, g->nobjects, own_piece, d);
+}
+
+static struct gr_error *prune(struct dominators *d)
+{
+	const struct gr_graph *g = d->g;
+
 	memcpy(d->members, g->crossed,
 	       gr_bitmap_words(g->nvertices) * sizeof(*d->members));
 	gr_bitmap_set(d->members, gr_graph_top(g));
-	struct gr_error *err =
-		gr_poll_pieces(d->poll, g->nobjects, own_piece, d);
+	struct gr_error *err = own_sizes(d);
 	if (!err)
 		err = gr_poll_pieces_back(d->poll, g->nreached, prune_piece, d);
 	if (!err)
@@ -359,9 +368,12 @@ static struct gr_error *sum_second(struct dominators *d)
 
 	if (gr_objects_second(g->objects) == g->nobjects)
 		return NULL;
-	d->retained_second = gr_array_calloc(g->budget, g->nvertices, 8);
+	if (!d->retained_second)
+		d->retained_second = gr_array_alloc(g->budget, g->nvertices, 8);
 	if (!d->retained_second)
 		return gr_budget_error(g->budget);
+	memset(d->retained_second, 0,
+	       (uint64_t)g->nvertices * sizeof(*d->retained_second));
 	return gr_poll_pieces_back(d->poll, g->nreached, second_piece, d);
 }
 
@@ -388,4 +400,40 @@ struct gr_error *gr_graph_make_dominators(struct gr_graph *g,
 	g->idom = steal_ptr(d.idom);
 	g->retained = steal_ptr(d.retained);
 	return NULL;
+}
+
+/* Children before parents, over all vertices. */
+static void again_piece(void *ctx, uint32_t start, uint32_t end)
+{
+	struct dominators *d = ctx;
+	const gr_vertex *order = d->g->order;
+
+	for (uint32_t i = end; i-- > start;) {
+		if (i >= GR_AHEAD) {
+			gr_vertex ahead = order[i - GR_AHEAD];
+			gr_prefetch(&d->idom[ahead]);
+			gr_prefetch(&d->retained[ahead]);
+		}
+		gr_vertex v = order[i], idom = d->idom[v];
+		if (idom != v)
+			d->retained[idom] += d->retained[v];
+	}
+}
+
+struct gr_error *gr_graph_sum_retained(struct gr_graph *g,
+				       const struct gr_poll *poll)
+{
+	struct dominators d = {
+		.g = g,
+		.poll = poll,
+		.idom = g->idom,
+		.retained = g->retained,
+		.retained_second = g->retained_second,
+	};
+	struct gr_error *err = own_sizes(&d);
+
+	assert(g->parent && g->idom);
+	if (!err)
+		err = gr_poll_pieces_back(poll, g->nreached, again_piece, &d);
+	return err ? err : sum_second(&d);
 }

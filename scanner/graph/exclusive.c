@@ -195,6 +195,7 @@ static void sum_piece(void *ctx, uint32_t start, uint32_t end)
 {
 	struct division *d = ctx;
 	const struct gr_slot_run *run = gr_objects_run(d->g->objects, start);
+	const uint32_t *weights = d->g->weights;
 	gr_vertex second = gr_objects_second(d->g->objects);
 
 	for (gr_vertex v = start; v < end; v++) {
@@ -206,9 +207,10 @@ static void sum_piece(void *ctx, uint32_t start, uint32_t end)
 		struct gr_kept *kept = owner == SEVERAL ? &d->several :
 							  &d->kept[owner];
 		kept->objects++;
-		kept->bytes += run->elem_bytes;
+		uint64_t own = weights ? weights[v] : run->elem_bytes;
+		kept->bytes += own;
 		if (v >= second)
-			kept->second_bytes += run->elem_bytes;
+			kept->second_bytes += own;
 	}
 }
 

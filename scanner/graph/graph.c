@@ -16,6 +16,7 @@ void gr_graph_destroy(struct gr_graph *graph)
 	gr_array_free(graph->first);
 	gr_array_free(graph->to);
 	gr_array_free(graph->ranks);
+	gr_array_free(graph->weights);
 	gr_objects_destroy(graph->objects);
 	free(graph);
 }
@@ -32,7 +33,10 @@ enum gr_vertex_kind gr_graph_kind(const struct gr_graph *graph, gr_vertex v)
 
 uint64_t gr_graph_own_bytes(const struct gr_graph *graph, gr_vertex v)
 {
-	return v < graph->nobjects ? gr_objects_bytes(graph->objects, v) : 0;
+	if (v >= graph->nobjects)
+		return 0;
+	return graph->weights ? graph->weights[v] :
+				gr_objects_bytes(graph->objects, v);
 }
 
 struct gr_sizes gr_graph_own(const struct gr_graph *graph, gr_vertex v)
@@ -216,6 +220,22 @@ static struct gr_error *make_parts(struct gr_graph *graph, unsigned int parts,
 	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(makers); i++)
 		if (parts & makers[i].part & ~gr_graph_parts(graph))
 			err = makers[i].make(graph, poll);
+	return err;
+}
+
+struct gr_error *gr_graph_weigh(struct gr_graph *graph, uint32_t *weights,
+				const struct gr_poll *poll)
+{
+	gr_array_free(graph->weights);
+	graph->weights = weights;
+	// Children are in the order of what they retain.
+	gr_graph_drop(graph, GR_PART_CHILDREN);
+	struct gr_error *err = graph->idom && graph->parent ?
+				       gr_graph_sum_retained(graph, poll) :
+				       NULL;
+
+	if (err || !graph->parent)
+		gr_graph_drop(graph, GR_PART_DOMINATORS);
 	return err;
 }
 

@@ -65,6 +65,10 @@ struct gr_graph {
 	 * long they are. NULL: all have rank 0. */
 	uint8_t *ranks;
 
+	/** By object: its size (gr_graph_weigh()). NULL: all sizes are bytes,
+	 * those of the slots. */
+	uint32_t *weights;
+
 	/** Next vertex on a shortest path to the top among the paths from roots
 	 * of the lowest rank; the top is its own parent; GR_VERTEX_NONE for
 	 * garbage. */
@@ -87,7 +91,7 @@ struct gr_graph {
 	/** The last vertex before v on all paths to it; the top is its own,
 	 * garbage has GR_VERTEX_NONE. */
 	gr_vertex *idom;
-	/** Bytes that would be garbage without v, its own included; 0 if it
+	/** Sizes of what would be garbage without v, its own included; 0 if it
 	 * is garbage already. */
 	uint64_t *retained;
 	/** The part of it in objects of the second sequence of runs; NULL if
@@ -148,11 +152,11 @@ static inline gr_vertex gr_graph_first_group(const struct gr_graph *graph)
 
 enum gr_vertex_kind gr_graph_kind(const struct gr_graph *graph, gr_vertex v);
 
-/** Bytes of a vertex itself; 0 for all that are no objects. */
+/** The size of a vertex itself; 0 for all that are no objects. */
 uint64_t gr_graph_own_bytes(const struct gr_graph *graph, gr_vertex v);
 
-/** Bytes of objects, and the part of them in those of the second sequence of
- * runs. */
+/** Sizes of objects, and the part of them in those of the second sequence of
+ * runs. They are bytes, unless the graph has weights. */
 struct gr_sizes {
 	uint64_t bytes, second;
 };
@@ -211,6 +215,17 @@ static inline bool gr_graph_is_reached(const struct gr_graph *graph,
  */
 struct gr_error *gr_graph_need(struct gr_graph *graph, unsigned int parts,
 			       const struct gr_poll *poll) GR_MUST_CHECK;
+
+/**
+ * Take sizes of objects over, for gr_array_free(), in the place of those that
+ * the graph has. NULL: the sizes are the bytes of slots. What vertices retain is
+ * summed again; who dominates whom does not change. A part that cannot be kept
+ * is dropped.
+ *
+ * @return what @p poll returned; the graph has the sizes nevertheless.
+ */
+struct gr_error *gr_graph_weigh(struct gr_graph *graph, uint32_t *weights,
+				const struct gr_poll *poll) GR_MUST_CHECK;
 
 /** Free @p parts. Those that are not there are no error. */
 void gr_graph_drop(struct gr_graph *graph, unsigned int parts);

@@ -26,6 +26,12 @@ struct gr_error *
 gr_graph_make_dominators(struct gr_graph *graph,
 			 const struct gr_poll *poll) GR_MUST_CHECK;
 
+/** Sum what vertices retain again, by idom (dominators.c). After an error the
+ * sums mean nothing. Needs GR_PART_NEAREST and GR_PART_DOMINATORS. */
+struct gr_error *
+gr_graph_sum_retained(struct gr_graph *graph,
+		      const struct gr_poll *poll) GR_MUST_CHECK;
+
 /** Make GR_PART_CHILDREN (children.c). Needs GR_PART_DOMINATORS. */
 struct gr_error *
 gr_graph_make_children(struct gr_graph *graph,

@@ -108,6 +108,7 @@ struct sum {
 static void sum_piece(void *ctx, uint32_t start, uint32_t end)
 {
 	struct sum *s = ctx;
+	const uint32_t *weights = s->g->weights;
 	const struct gr_slot_run *run = s->g->objects->runs;
 
 	if (start < s->g->nobjects)
@@ -123,9 +124,10 @@ static void sum_piece(void *ctx, uint32_t start, uint32_t end)
 		while (run[1].first <= v)
 			run++;
 		s->total.objects++;
-		s->total.bytes += run->elem_bytes;
+		uint64_t own = weights ? weights[v] : run->elem_bytes;
+		s->total.bytes += own;
 		if (v >= gr_objects_second(s->g->objects))
-			s->total.second_bytes += run->elem_bytes;
+			s->total.second_bytes += own;
 	}
 }
 

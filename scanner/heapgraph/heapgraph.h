@@ -35,6 +35,7 @@
 
 #include "graph/graph.h"
 #include "mark/edges.h"
+#include "mark/weight.h"
 #include "native/c_roots.h"
 
 /** The groups that the top holds, and their names. */
@@ -133,6 +134,21 @@ struct gr_error *gr_heap_graph_create(const struct gr_heap_graph_spec *spec,
 				      struct gr_heap_graph **ret) GR_MUST_CHECK;
 void gr_heap_graph_destroy(struct gr_heap_graph *hg);
 GR_DEFINE_CLEANUP(heap_graph, struct gr_heap_graph, gr_heap_graph_destroy)
+
+/**
+ * Count sizes in the graph in another unit: own and retained ones. Blocks of C
+ * have no words that the collector scans. The runtime is polled.
+ */
+struct gr_error *gr_heap_graph_weigh(struct gr_heap_graph *hg,
+				     const struct gr_heap *heap,
+				     enum gr_weight weight) GR_MUST_CHECK;
+
+/** The unit of sizes in the graph. */
+static inline enum gr_weight
+gr_heap_graph_weight(const struct gr_heap_graph *hg)
+{
+	return hg->graph->weights ? GR_WEIGHT_POINTERS : GR_WEIGHT_BYTES;
+}
 
 /** The group of a goroutine, by its index. */
 static inline gr_vertex gr_goroutine_vertex(const struct gr_heap_graph *hg,

@@ -27,6 +27,7 @@ static void counter_deinit(struct gr_counter *c)
 	gr_keys_deinit(&c->keys);
 	gr_array_free(c->row_of);
 	gr_array_free(c->words);
+	gr_span_sizes_deinit(&c->sizes);
 }
 
 void gr_histogram_destroy(struct gr_histogram *histogram)
@@ -190,7 +191,7 @@ static struct gr_error *count_span(struct gr_counter *c,
 		err = find_row(c, span, i, own, &row);
 		if (err)
 			break;
-		gr_counter_count(c, row, span->elem_bytes);
+		gr_counter_count(c, row, gr_span_size(&c->sizes, i));
 		if (c->row_of && is_reached)
 			c->row_of[own] = row;
 	}
@@ -204,7 +205,7 @@ static struct gr_error *count_spans(struct gr_counter *c)
 	gr_vertex v = 0;
 
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
-		err = gr_runtime_step(heap->rt, heap->spans[i].nelems);
+		err = gr_span_sizes_begin(&c->sizes, &heap->spans[i]);
 		if (!err)
 			err = count_span(c, &heap->spans[i], &v);
 	}
@@ -485,6 +486,9 @@ static struct gr_error *check(const struct gr_histogram_options *options)
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "what holds C memory has no retained "
 				       "size here");
+	if (options->by == GR_BY_HOLDER && options->weight != GR_WEIGHT_BYTES)
+		return gr_error_format(GR_ERROR_ARGUMENT,
+				       "the collector does not scan C memory");
 	if (options->exact && options->by != GR_BY_TYPE)
 		return gr_error_format(GR_ERROR_ARGUMENT,
 				       "an exact size is that of a type");
@@ -536,6 +540,8 @@ static struct gr_error *answer(struct gr_answers *answers,
 		.options = options,
 		.g = answers->graph->graph,
 		.poll = gr_runtime_poller(&answers->stop->program->rt),
+		.sizes = { .heap = answers->stop->heap,
+			   .weight = options->weight },
 	};
 	err = make(&c, h);
 	if (err)
@@ -563,7 +569,8 @@ struct gr_error *gr_scan_histogram(struct gr_scan *scan,
 	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_histogram) struct gr_histogram *h = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
+	struct gr_error *err =
+		gr_scan_enter_weighing(scan, options->weight, &guard, &answers);
 
 	if (!err)
 		err = answer(answers, options, &h);

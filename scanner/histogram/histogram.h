@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/error.h"
 #include "inferior/gaps.h"
+#include "mark/weight.h"
 
 struct gr_scan;
 
@@ -40,12 +41,14 @@ struct gr_histogram_options {
 	/** Also what all objects of this type (naming/type_filter.h) keep alive
 	 * together; or NULL. */
 	const char *exact;
+	/** The unit of all sizes. Blocks of C have 0 words. */
+	enum gr_weight weight;
 };
 
 struct gr_histogram_row {
 	const char *key; /**< Belongs to the scan. */
 	uint64_t objects;
-	uint64_t bytes; /**< Their slots. */
+	uint64_t bytes; /**< Their sizes: those of their slots. */
 	/** The part of them in blocks of C. */
 	uint64_t c_objects, c_bytes;
 

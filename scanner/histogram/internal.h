@@ -35,6 +35,7 @@ struct gr_counter {
 	struct gr_keys keys;
 	uint32_t *row_of; /* by object, if it is asked for later */
 	uint32_t *words;  /* by object: of its parent, for fields */
+	struct gr_span_sizes sizes;
 };
 
 static inline uint64_t gr_counter_key(uint64_t kind, uint64_t value)

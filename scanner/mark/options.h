@@ -4,6 +4,7 @@
 #define GR_OPTIONS_H
 
 #include "base/base.h"
+#include "mark/weight.h"
 
 /** A place to start a walk from, or to ask about. */
 struct gr_place {
@@ -27,6 +28,8 @@ struct gr_walk_options {
 	enum gr_attribution attribution;
 	/** Each goroutine has its own roots: gr_root_total.goroutine_id. */
 	bool per_goroutine;
+	/** The unit of all totals. */
+	enum gr_weight weight;
 	/** Leave out conservative words, which may not be pointers. */
 	bool precise_only;
 	/** Keep the objects found so far when poll ends the walk. */

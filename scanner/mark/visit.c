@@ -366,11 +366,17 @@ static bool is_part(const struct visit *v)
 		       gr_least_bytes(room, v->span->is_noscan);
 }
 
+/* The size of the object, as totals count it. */
+static uint64_t size_of(const struct gr_walk *w, const struct visit *v)
+{
+	return gr_walk_slot_size(w, v->span, v->index);
+}
+
 /* Note the type of a pointer to the first field. False: it points to another
  * one. */
 static bool note_part(struct gr_walk *w, const struct visit *v)
 {
-	struct gr_part part = { v->obj, v->to.label, v->span->elem_bytes };
+	struct gr_part part = { v->obj, v->to.label, size_of(w, v) };
 
 	if (v->addr != v->slot_addr + v->span->header_bytes)
 		return false;
@@ -389,14 +395,14 @@ static uint32_t count_visited(struct gr_walk *w, const struct visit *v,
 			is_one_part ? GR_OBJECT_UNTYPED | GR_OBJECT_PART :
 			v->span->is_noscan ? GR_OBJECT_WHOLE :
 					     0;
-	uint32_t node = gr_walk_count(w, v->obj, v->span->elem_bytes, state,
+	uint64_t size = size_of(w, v);
+	uint32_t node = gr_walk_count(w, v->obj, size, state,
 				      is_one_part ? GR_TYPE_NONE : v->to.label,
 				      v->scope, v->step);
 
 	if (is_one_part)
 		note_part(w, v);
-	gr_total_add(is_untyped ? &w->ledger->masked : named_row,
-		     v->span->elem_bytes);
+	gr_total_add(is_untyped ? &w->ledger->masked : named_row, size);
 	if (w->m.parents)
 		node = gr_walk_note_parent(w, v->origin, v->obj,
 					   is_one_part ? GR_TYPE_NONE :
@@ -438,7 +444,7 @@ static void set_label(struct gr_walk *w, gr_obj obj, uint32_t label,
 static void name_counted(struct gr_walk *w, const struct visit *v,
 			 struct gr_total *named_row)
 {
-	uint64_t bytes = v->span->elem_bytes;
+	uint64_t bytes = size_of(w, v);
 	uint8_t *state = &w->m.states[v->obj];
 	bool was_part = *state & GR_OBJECT_PART;
 

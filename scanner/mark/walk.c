@@ -116,6 +116,7 @@ void gr_walk_destroy(struct gr_walk *w)
 	gr_part_vector_deinit(&w->parts);
 	gr_deferred_vector_deinit(&w->deferred);
 	free(w->pending);
+	free(w->scanned);
 	free(w->area_word);
 	gr_huge_release();
 	gr_error_destroy(w->err);
@@ -160,6 +161,22 @@ static void copy_live_bits(struct gr_walk *w)
 	}
 }
 
+/* Keep the pointer bits of the heap, to weigh objects: the walk clears those of
+ * an object before it counts it, if the object has a finalizer. */
+static struct gr_error *keep_pointer_bits(struct gr_walk *w)
+{
+	uint64_t nwords = w->heap->nwords;
+	struct gr_error *err = gr_image_want(w->rt->image, nwords / 8);
+
+	if (err)
+		return err;
+	w->scanned = gr_bitmap_alloc(nwords + 64);
+	if (!w->scanned)
+		return &gr_enomem;
+	memcpy(w->scanned, w->pending, gr_bitmap_words(nwords) * 8);
+	return NULL;
+}
+
 struct gr_error *gr_walk_create(const struct gr_heap *heap,
 				const struct gr_sched *sched,
 				const struct gr_roots *roots,
@@ -182,11 +199,16 @@ struct gr_error *gr_walk_create(const struct gr_heap *heap,
 	w->is_first_root = options->attribution == GR_ATTRIBUTION_FIRST;
 	w->per_goroutine = options->per_goroutine;
 	w->precise_only = options->precise_only;
+	w->quick_state = options->weight == GR_WEIGHT_BYTES ?
+				 GR_OBJECT_ALLOCATED :
+				 GR_STATE_SLOW;
 	err = lay_out_words(w);
 	if (!err)
 		err = gr_ptrmap_build(heap,
 				      w->total_words - w->heap->nwords + 64,
 				      &w->pending);
+	if (!err && options->weight == GR_WEIGHT_POINTERS)
+		err = keep_pointer_bits(w);
 	if (!err)
 		err = gr_type_plans_init(&w->plans, heap->types);
 	if (!err)

@@ -110,7 +110,7 @@ GR_VECTOR(gr_masked_vector, struct gr_masked_object);
 struct gr_part {
 	gr_obj obj;
 	gr_type_id label;
-	uint64_t bytes; /**< Size of the object's slot. */
+	uint64_t bytes; /**< Size of the object, as totals count it. */
 };
 GR_VECTOR(gr_part_vector, struct gr_part);
 
@@ -139,6 +139,9 @@ struct gr_walk {
 	struct gr_marking m; /**< The result of the walk. */
 	struct gr_type_plans plans;
 	uint64_t *pending;
+	/** Pointer bits as they were before the walk, if totals have the words
+	 * that the collector scans; else NULL. */
+	uint64_t *scanned;
 	uint64_t *area_word; /**< First bit in pending of each area. */
 	uint64_t extra_word; /**< Next free bit behind the areas. */
 	uint64_t total_words;
@@ -150,6 +153,8 @@ struct gr_walk {
 	bool is_first_root; /**< GR_ATTRIBUTION_FIRST. */
 	bool per_goroutine;
 	bool precise_only; /**< Conservative words are left out. */
+	/** The state of an object that the quick way may count. */
+	uint8_t quick_state;
 	/** The shape of map_shape_type; its `bytes` are 0 if there is none. */
 	struct gr_map_shape map_shape;
 	gr_type_id map_shape_type;
@@ -170,13 +175,17 @@ struct gr_origin {
 	gr_obj from;		    /**< The object they lie in, or NONE. */
 	uint8_t tier;		    /**< enum gr_tier */
 	/**
-	 * The state of an object that the quick way counts. It is
-	 * GR_STATE_NONE for conservative words, which may not be pointers.
+	 * The state of an object that the quick way counts. No object has
+	 * GR_STATE_NONE, which is that of conservative words: they may not be
+	 * pointers.
 	 */
 	uint8_t quick_state;
 };
 
-enum { GR_STATE_NONE = UINT8_MAX };
+enum {
+	GR_STATE_NONE = UINT8_MAX,
+	GR_STATE_SLOW = GR_STATE_NONE - 1, /**< No object has this, either. */
+};
 
 static inline bool gr_origin_is_doubtful(const struct gr_origin *o)
 {
@@ -191,7 +200,7 @@ static inline struct gr_origin gr_origin_of(const struct gr_walk *w,
 		.row = &w->ledger->typed,
 		.from = from,
 		.tier = tier,
-		.quick_state = GR_OBJECT_ALLOCATED,
+		.quick_state = w->quick_state,
 	};
 }
 
@@ -204,7 +213,8 @@ static inline struct gr_origin gr_origin_of_root(const struct gr_walk *w,
 	struct gr_origin o = gr_origin_of(w, GR_OBJ_NONE, tier);
 
 	o.root = root;
-	o.quick_state = is_doubtful ? GR_STATE_NONE : GR_OBJECT_ALLOCATED;
+	if (is_doubtful)
+		o.quick_state = GR_STATE_NONE;
 	return o;
 }
 
@@ -242,6 +252,18 @@ static inline struct gr_referent gr_referent_untyped(gr_type_id label)
 		.label = label,
 		.bytes = label == GR_TYPE_NONE ? GR_NOT_QUICK : 0,
 	};
+}
+/** The size of slot @p index of a span, as totals count it. */
+static inline uint64_t gr_walk_slot_size(const struct gr_walk *w,
+					 const struct gr_span *span,
+					 uint32_t index)
+{
+	if (GR_LIKELY(!w->scanned))
+		return span->elem_bytes;
+	if (span->is_noscan)
+		return 0;
+	return gr_scanned_words(w->scanned, gr_span_slot_word(span, index),
+				span->elem_bytes / GR_WORD_BYTES);
 }
 /** At the end of the walk, name unnamed objects after their first field. */
 void gr_walk_name_parts(struct gr_walk *w);

@@ -231,6 +231,9 @@ struct gr_error *gr_result_sites(struct gr_scan *scan,
 	struct gr_result *view = NULL;
 	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
 
+	if (!err && result->weight != GR_WEIGHT_BYTES)
+		err = gr_error_format(GR_ERROR_ARGUMENT,
+				      "sampled objects have sizes in bytes");
 	if (!err)
 		err = answer(answers, result, max_depth, max_nodes, &view);
 	err = gr_sigbus_guard_end(&guard, err);

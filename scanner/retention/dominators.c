@@ -225,7 +225,8 @@ struct gr_error *gr_scan_dominators(struct gr_scan *scan,
 	_cleanup_(gr_cleanup_dominators) struct gr_dominators *dominators =
 		NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
+	struct gr_error *err =
+		gr_scan_enter_weighing(scan, options->weight, &guard, &answers);
 
 	if (!err)
 		err = gr_dominators_find(answers, options, &dominators);

@@ -23,6 +23,7 @@ struct gr_dominators_options {
 	uint32_t max_children; /**< Those of each row; 0: all. */
 	uint32_t max_rows;     /**< Those that keep most; 0: all. */
 	uint64_t min_bytes;    /**< Rows that keep less are left out. */
+	enum gr_weight weight; /**< The unit of all sizes. */
 	/** Fill retained_objects, and name single objects and goroutines like
 	 * several: names of two stops can be compared. */
 	bool is_view;

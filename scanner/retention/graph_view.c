@@ -14,7 +14,7 @@ static struct gr_error *need(struct gr_scan *scan, unsigned int parts,
 	struct gr_sigbus_guard guard;
 	struct gr_error *err;
 
-	if (answers->graph &&
+	if (answers->graph && answers->weight == GR_WEIGHT_BYTES &&
 	    (gr_graph_parts(answers->graph->graph) & parts) == parts)
 		return NULL;
 	err = gr_scan_enter(scan, &guard, ret);

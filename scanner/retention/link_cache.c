@@ -136,7 +136,7 @@ static bool is_small(const struct gr_answers *answers, gr_vertex from)
 	if (gr_graph_kind(g, from) == GR_VERTEX_ROOT)
 		return is_small_root(answers, from);
 	if (gr_vertex_is_block(g, from))
-		return gr_graph_own_bytes(g, from) <= SMALL_BYTES;
+		return gr_objects_bytes(g->objects, from) <= SMALL_BYTES;
 
 	const struct gr_span *span = span_of(answers, from);
 	return span->elem_bytes <= SMALL_BYTES &&

@@ -136,7 +136,8 @@ struct gr_error *gr_result_dominators(struct gr_scan *scan,
 	if (!view)
 		return &gr_enomem;
 	view->ledger = result->ledger;
-	err = gr_scan_enter(scan, &guard, &answers);
+	view->weight = result->weight;
+	err = gr_scan_enter_weighing(scan, result->weight, &guard, &answers);
 	if (!err)
 		err = make_tree(answers, &options, view);
 	err = gr_sigbus_guard_end(&guard, err);

@@ -242,7 +242,8 @@ struct gr_error *gr_result_retained(struct gr_scan *scan,
 	_cleanup_free_ uint64_t *retained =
 		calloc(f.nids + 1, sizeof(*retained));
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard, &f.answers);
+	struct gr_error *err = gr_scan_enter_weighing(scan, result->weight,
+						      &guard, &f.answers);
 
 	if (!err && !retained)
 		err = &gr_enomem;

@@ -60,11 +60,12 @@ struct gr_suspect_question gr_suspects_question(struct gr_answers *answers)
 	const struct gr_graph *g = answers->graph->graph;
 	uint64_t share =
 		g->retained[gr_graph_top(g)] / 100 * GR_SUSPECT_PERCENT;
+	uint64_t least = answers->weight == GR_WEIGHT_BYTES ?
+				 GR_SUSPECT_MIN_BYTES :
+				 GR_SUSPECT_MIN_BYTES / GR_WORD_BYTES;
 
 	return (struct gr_suspect_question){
-		.min_bytes = share < GR_SUSPECT_MIN_BYTES ?
-				     GR_SUSPECT_MIN_BYTES :
-				     share,
+		.min_bytes = share < least ? least : share,
 		.form = form_of,
 		.key = gr_suspect_key,
 		.ctx = answers,
@@ -313,13 +314,15 @@ static struct gr_error *find_pages(struct maker *m,
 	const struct gr_suspect_pages pages = { m->g, found, &m->question,
 						&m->poll };
 	const struct gr_residency *residency;
+	// Pages have bytes.
+	bool is_known = m->answers->weight == GR_WEIGHT_BYTES;
 	struct gr_error *err =
 		gr_stop_known_pages(m->answers->stop, &residency);
 
 	for (uint32_t i = 0; i < found->count; i++)
 		ret[i] = UINT64_MAX;
 	report->residency = gr_residency_name(GR_RESIDENCY_UNKNOWN);
-	if (err || !residency || !found->count)
+	if (err || !residency || !found->count || !is_known)
 		return err;
 	err = gr_suspect_pages(&pages, residency, ret);
 	if (!err)
@@ -434,13 +437,14 @@ static struct gr_error *answer(struct gr_answers *answers,
 	return err;
 }
 
-struct gr_error *gr_scan_suspects(struct gr_scan *scan,
+struct gr_error *gr_scan_suspects(struct gr_scan *scan, enum gr_weight weight,
 				  struct gr_suspect_report **ret)
 {
 	struct gr_answers *answers;
 	_cleanup_(gr_cleanup_report) struct gr_suspect_report *report = NULL;
 	struct gr_sigbus_guard guard;
-	struct gr_error *err = gr_scan_enter(scan, &guard, &answers);
+	struct gr_error *err =
+		gr_scan_enter_weighing(scan, weight, &guard, &answers);
 
 	if (!err)
 		err = answer(answers, &report);

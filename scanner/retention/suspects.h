@@ -105,7 +105,8 @@ struct gr_suspect_report {
 	struct gr_gaps gaps; /**< The target's and the walk's. */
 };
 
-struct gr_error *gr_scan_suspects(struct gr_scan *scan,
+/** @param weight What all sizes count, but those of vertices. */
+struct gr_error *gr_scan_suspects(struct gr_scan *scan, enum gr_weight weight,
 				  struct gr_suspect_report **ret) GR_MUST_CHECK;
 void gr_suspect_report_destroy(struct gr_suspect_report *report);
 

@@ -27,6 +27,9 @@ struct gr_answers {
 	struct gr_costs *costs;
 	struct gr_kept_walk *kept_walk;
 	struct gr_heap_graph *graph;
+	/** The unit of sizes in the graph. All questions but those of
+	 * gr_scan_enter_weighing() begin with bytes. */
+	enum gr_weight weight;
 	struct gr_gaps graph_gaps; /**< The target's and its walk's. */
 	struct gr_graph_phases graph_phases;
 	/** Threads that sweep edges, or pack a file; 0: one for each processor,

@@ -17,8 +17,18 @@ struct gr_error *gr_scan_enter(struct gr_scan *scan,
 			       struct gr_sigbus_guard *guard,
 			       struct gr_answers **ret)
 {
+	return gr_scan_enter_weighing(scan, GR_WEIGHT_BYTES, guard, ret);
+}
+
+struct gr_error *gr_scan_enter_weighing(struct gr_scan *scan,
+					enum gr_weight weight,
+					struct gr_sigbus_guard *guard,
+					struct gr_answers **ret)
+{
+	struct gr_error *err = enter(scan, GR_STAGES_ALL, guard);
+
 	*ret = &scan->answers;
-	return enter(scan, GR_STAGES_ALL, guard);
+	return err ? err : gr_answers_weigh(&scan->answers, weight);
 }
 
 struct gr_error *gr_scan_enter_goroutines(struct gr_scan *scan,

@@ -18,6 +18,13 @@ struct gr_error *gr_scan_enter(struct gr_scan *scan,
 			       struct gr_sigbus_guard *guard,
 			       struct gr_answers **ret) GR_MUST_CHECK;
 
+/** gr_scan_enter() for questions whose sizes count something else than bytes, in
+ * the graph that there is and in one that is made. */
+struct gr_error *gr_scan_enter_weighing(struct gr_scan *scan,
+					enum gr_weight weight,
+					struct gr_sigbus_guard *guard,
+					struct gr_answers **ret) GR_MUST_CHECK;
+
 /** gr_scan_enter() for questions that need goroutines, but no heap. */
 struct gr_error *gr_scan_enter_goroutines(struct gr_scan *scan,
 					  struct gr_sigbus_guard *guard,

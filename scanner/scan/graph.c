@@ -191,10 +191,22 @@ static struct gr_error *make_side_by_side(struct gr_answers *answers,
 	return err;
 }
 
+struct gr_error *gr_answers_weigh(struct gr_answers *answers,
+				  enum gr_weight weight)
+{
+	answers->weight = weight;
+	return answers->graph ?
+		       gr_heap_graph_weigh(answers->graph, answers->stop->heap,
+					   weight) :
+		       NULL;
+}
+
 static struct gr_error *need(struct gr_answers *answers, unsigned int parts)
 {
 	struct gr_error *err = answers->graph ? NULL : make_graph(answers);
 
+	if (!err)
+		err = gr_answers_weigh(answers, answers->weight);
 	if (!err && count_threads(answers) > 1 && (parts & GR_PART_REVERSE) &&
 	    !answers->graph->graph->from)
 		err = make_side_by_side(answers, parts);

@@ -6,6 +6,7 @@
 #include "base/base.h"
 #include "base/error.h"
 #include "inferior/gaps.h"
+#include "mark/weight.h"
 
 struct gr_answers;
 struct gr_scan;
@@ -35,6 +36,9 @@ const struct gr_gaps *gr_scan_gaps(const struct gr_scan *scan);
  */
 struct gr_error *gr_answers_need_graph(struct gr_answers *answers,
 				       unsigned int parts) GR_MUST_CHECK;
+/** Set what sizes count, in the graph that there is and in the next one. */
+struct gr_error *gr_answers_weigh(struct gr_answers *answers,
+				  enum gr_weight weight) GR_MUST_CHECK;
 void gr_answers_drop_graph(struct gr_answers *answers);
 /** Drop the graph if a walk has no memory otherwise. */
 void gr_answers_make_room(struct gr_answers *answers);

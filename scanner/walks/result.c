@@ -128,7 +128,6 @@ static void finish_ledger(struct gr_answers *answers, struct gr_ledger *ledger)
 	const struct gr_heap *heap = answers->stop->heap;
 
 	ledger->allocated.objects = heap->allocated_objects;
-	ledger->allocated.bytes = heap->allocated_bytes;
 	ledger->reached.objects =
 		ledger->typed.objects + ledger->runtime_type.objects +
 		ledger->header.objects + ledger->masked.objects;
@@ -154,9 +153,14 @@ static struct gr_error *fill_result(struct gr_answers *answers,
 	_cleanup_(gr_marking_deinit) struct gr_marking m;
 	// Gaps of the walk belong to this result, not to the next one.
 	struct gr_gaps before = stop->gaps;
-	struct gr_error *err =
-		gr_answers_mark(answers, options, false, &result->ledger, &m);
+	struct gr_error *err = gr_allocated_size(
+		stop->heap, options->weight, &result->ledger.allocated.bytes);
 
+	memset(&m, 0, sizeof(m));
+	result->weight = options->weight;
+	if (!err)
+		err = gr_answers_mark(answers, options, false, &result->ledger,
+				      &m);
 	finish_ledger(answers, &result->ledger);
 	gr_gaps_end_walk(&stop->gaps, &before);
 	if (err)
@@ -223,6 +227,11 @@ struct gr_error *gr_scan_walk(struct gr_scan *scan,
 const struct gr_ledger *gr_result_ledger(const struct gr_result *result)
 {
 	return &result->ledger;
+}
+
+enum gr_weight gr_result_weight(const struct gr_result *result)
+{
+	return result->weight;
 }
 
 const struct gr_node *gr_result_nodes(const struct gr_result *result,

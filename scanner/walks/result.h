@@ -22,6 +22,9 @@ void gr_result_destroy(struct gr_result *result);
 
 const struct gr_ledger *gr_result_ledger(const struct gr_result *result);
 
+/** The unit of the sizes of a result. */
+enum gr_weight gr_result_weight(const struct gr_result *result);
+
 const struct gr_node *gr_result_nodes(const struct gr_result *result,
 				      size_t *count);
 

@@ -4,12 +4,14 @@
 #define GR_RESULT_INTERNAL_H
 
 #include "mark/tree.h"
+#include "mark/weight.h"
 #include "walks/result.h"
 
 /** A finished walk. Names belong to the scan. */
 struct gr_result {
 	struct gr_tree tree;
 	struct gr_ledger ledger;
+	enum gr_weight weight;	     /**< The unit of all sizes. */
 	struct gr_root_total *roots; /**< Sorted. */
 	struct gr_type_total *types; /**< Sorted. */
 	size_t ntypes;
