@@ -358,10 +358,13 @@ class Heap:
             if self._scan().vertex(vertex).kind == "goroutine":
                 yield Goroutine(self, vertex)
 
-    def types(self) -> Iterator[tuple[str, int, int]]:
+    def types(self, weight: str = "bytes") -> Iterator[tuple[str, int, int]]:
         """The name, the number of objects and the bytes of each type, the most
-        bytes first. objects() takes each of these names."""
-        for row in self._asked().histogram("type").rows:
+        bytes first. objects() takes each of these names. weight: "pointers":
+        words that the collector scans, instead of bytes."""
+        if weight not in ("bytes", "pointers"):
+            raise ValueError(f"goref: no weight: {weight!r}")
+        for row in self._asked().histogram("type", weight=weight).rows:
             yield row.key, row.objects, row.bytes
 
     def retained(self, *things: Thing) -> int:

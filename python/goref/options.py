@@ -146,4 +146,12 @@ SHOW_DEPTH = Option(
 )
 
 
+WEIGHT = Option(
+    "weight",
+    "Sizes in bytes, or in words that the collector scans.",
+    kind="choice",
+    value="bytes|pointers",
+    choices=("bytes", "pointers"),
+    default="bytes",
+)
 COMMON = (MEMORY_LIMIT, TIMEOUT, JSON, COLOR)

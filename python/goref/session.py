@@ -154,18 +154,20 @@ class Session:
         places: tuple[Any, ...],
         attribution: str,
         per_goroutine: bool,
+        weight: str = "bytes",
     ) -> Any:
         """A walk of the open scan; the latest few are kept."""
-        key = (depth, nodes, places, attribution, per_goroutine)
+        how = (depth, nodes, places, attribution, per_goroutine)
+        key = (*how, weight)
         result = self.results.get(key)
         if result is None:
-            result = self.scan.walk(*key, keep_partial=True)
+            result = self.scan.walk(*how, keep_partial=True, weight=weight)
             if result.ledger().is_partial:
                 return result
             while len(self.results) >= _MAX_RESULTS:
                 self.results.pop(next(iter(self.results)))
             self.results[key] = result
-        if not places:
+        if not places and weight == "bytes":
             self.last = result
         return result
 

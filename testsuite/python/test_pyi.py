@@ -55,7 +55,7 @@ def test_signatures(goref):
     for function, text in (
         (goref.Process, "(pid)"),
         (goref.Scan.set_progress, "($self, progress, /)"),
-        (goref.Scan.suspects, "($self)"),
+        (goref.Scan.native, "($self)"),
         (goref.Result.retained, "($self, max_roots=0)"),
         (goref.debug_file, "($module, path, folder='/usr/lib/debug')"),
     ):

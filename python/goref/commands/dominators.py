@@ -31,6 +31,10 @@ def check(options: Any) -> None:
             f"--depth {options.depth}: a tree has at most {MAX_DEPTH} levels; "
             "name an object to see what is below it"
         )
+    if options.min_bytes and options.weight != "bytes":
+        raise args.UsageError(
+            "--min-bytes is not in words: leave it out, or --weight"
+        )
 
 
 def run(options: Any) -> list[str]:
@@ -46,6 +50,7 @@ def run(options: Any) -> list[str]:
             found=found,
             phases=opened.graph_phases(),
             asked=options.words,
+            weight=options.weight,
         )
     answer_report(report, options)
     return list(report.partial)
@@ -55,7 +60,10 @@ def _dominators(scan: Scan, options: Any) -> Dominators:
     places = [evaluate.place(scan, text) for text in options.words]
     if not options.json and not options.given.intersection(_CUTS):
         return scan.dominators(
-            places, max_depth=SCREEN_DEPTH, max_rows=SCREEN_ROWS
+            places,
+            max_depth=SCREEN_DEPTH,
+            max_rows=SCREEN_ROWS,
+            weight=options.weight,
         )
     depth = 1 if options.depth is None else options.depth
     return scan.dominators(
@@ -63,4 +71,5 @@ def _dominators(scan: Scan, options: Any) -> Dominators:
         max_depth=depth or MAX_DEPTH,
         max_children=TOP if options.top is None else options.top,
         min_bytes=options.min_bytes or 0,
+        weight=options.weight,
     )

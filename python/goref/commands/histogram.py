@@ -19,6 +19,15 @@ def check(options: Any) -> None:
         raise args.UsageError(
             "sites have only sampled objects: --retained goes with other keys"
         )
+    if options.weight != "bytes" and _is_by_site(options):
+        raise args.UsageError(
+            "sites have bytes of samples: --weight goes with other keys"
+        )
+    if options.weight != "bytes" and options.by == "holder":
+        raise args.UsageError(
+            "the collector scans no C memory: --by holder and --weight "
+            "exclude each other"
+        )
     if options.exact and options.by != "type":
         raise args.UsageError("--exact takes a type: it goes with --by type")
     if options.by == "holder" and options.retained:
@@ -49,7 +58,11 @@ def run(options: Any) -> list[str]:
         options.memory_limit, options.timeout, extent(options)
     ) as opened:
         found = opened.histogram(
-            options.by, options.retained, options.garbage, options.exact
+            options.by,
+            options.retained,
+            options.garbage,
+            options.exact,
+            options.weight,
         )
         report = HistogramReport(
             tool_version=native.load().VERSION,
@@ -59,6 +72,7 @@ def run(options: Any) -> list[str]:
             with_retained=options.retained,
             is_garbage=options.garbage,
             exact=options.exact,
+            weight=options.weight,
             is_wanted=is_wanted,
             top=options.top,
         )

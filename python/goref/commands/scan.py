@@ -59,6 +59,10 @@ def _check_sites(options: Any) -> None:
         raise args.UsageError("--sites is about the whole program")
     if options.view != "references":
         raise args.UsageError("--sites and --view: give one of them")
+    if options.weight != "bytes":
+        raise args.UsageError(
+            "--sites estimates bytes from samples: leave out --weight"
+        )
     if options.attribution != "nearest" or options.per_goroutine:
         raise args.UsageError(
             "--sites bills to the nearest root: leave out --attribution and "
@@ -79,6 +83,7 @@ def _scan(scan: Scan, options: Any) -> ScanReport:
         places,
         options.attribution,
         options.per_goroutine,
+        options.weight,
     )
     info = scan.info()
     ledger = result.ledger()
@@ -87,7 +92,7 @@ def _scan(scan: Scan, options: Any) -> ScanReport:
     retained: Sequence[int | None] = ()
     kept = None
     if not ledger.is_partial:
-        retained = _retained(scan, result, places, options.retained)
+        retained = _retained(scan, result, places, options)
         kept = _kept(scan, places, options)
     samples = options.max_samples
     profile = sampling = None
@@ -125,6 +130,7 @@ def _scan(scan: Scan, options: Any) -> ScanReport:
         retained=retained,
         with_retained=options.retained,
         kept=kept,
+        weight=options.weight,
         elapsed_us=elapsed_us(),
         graph_us=sum(scan.graph_phases()),
     )
@@ -157,23 +163,25 @@ def _kept(
         return None
     rows = SCAN_TOP if options.top is None else options.top
     try:
-        return scan.dominators(max_depth=1, max_children=rows)
+        return scan.dominators(
+            max_depth=1, max_children=rows, weight=options.weight
+        )
     except (native.load().Error, MemoryError):
         return None
 
 
 def _retained(
-    scan: Scan, result: Result, places: tuple[Any, ...], is_asked: bool
+    scan: Scan, result: Result, places: tuple[Any, ...], options: Any
 ) -> Sequence[int | None]:
     """The bytes that each root alone keeps alive; of the first roots if nobody
     asked and the object graph is there; none if it would have to be made."""
-    if places and is_asked:
-        found = scan.dominators(places).asked
+    if places and options.retained:
+        found = scan.dominators(places, weight=options.weight).asked
         sizes = {
             place[0]: row.retained_bytes for place, row in zip(places, found)
         }
         return [sizes.get(root.name) for root in result.roots()]
-    if is_asked:
+    if options.retained:
         return result.retained()
     if places or not any(scan.graph_phases()):
         return ()

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from .. import args
 from ..render.units import human_bytes
 from ..render.suspects import SuspectsReport
 from .base import ConditionHolds, ask
@@ -15,11 +17,18 @@ def extent(_options: Any) -> str:
     return "pages"
 
 
+def check(options: Any) -> None:
+    if options.fail_above and options.weight != "bytes":
+        raise args.UsageError(
+            "--fail-above is not in words: leave it out, or --weight"
+        )
+
+
 def run(options: Any) -> list[str]:
     report = ask(
         options,
-        SuspectsReport,
-        lambda scan: scan.suspects(),
+        functools.partial(SuspectsReport, weight=options.weight),
+        lambda scan: scan.suspects(options.weight),
         extent(options),
     )
     holder = report.over(options.fail_above)

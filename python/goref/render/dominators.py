@@ -11,13 +11,12 @@ from .sizes import apart, both, c_part, sizes_of
 from .style import title
 from .table import table
 from .target import headline, target_document
-from .units import human_bytes, percent, seconds
+from .units import BYTES, Unit, percent, seconds, unit_of
 
 if TYPE_CHECKING:
     from .._goref import Dominator, Dominators, GraphPhases, Info
     from .report import Document
 
-HEADS = ["retained", "share", "count", ""]
 _PLAIN = ("object", "goroutine", "group", "top", "global")
 
 
@@ -43,12 +42,17 @@ def branches(rows: Sequence[Dominator]) -> Branch | None:
 class DominatorsReport(Report):
     """The dominators: who keeps how much of the heap alive.
 
-    asked: what a person typed, for each row of found.asked."""
+    asked: what a person typed, for each row of found.asked.
+    weight: the unit of all sizes."""
 
     info: Info
     found: Dominators
     phases: GraphPhases
     asked: Sequence[str] = ()
+    weight: str = "bytes"
+
+    def __post_init__(self) -> None:
+        self.unit = unit_of(self.weight)
 
     def lines(self) -> list[str]:
         found = self.found
@@ -60,33 +64,37 @@ class DominatorsReport(Report):
         if self.asked:
             lines += self._asked_lines()
         else:
-            reached = both(found.reached_bytes, found.reached_c_bytes)
+            reached = both(
+                found.reached_bytes, found.reached_c_bytes, self.unit
+            )
             lines.append(
                 f"{reached} are reached. "
                 "Retained: what this one alone keeps alive."
             )
         first = branches(found.rows)
         if first and first.below:
-            cells = tree_cells(first, found.reached_bytes, not self.asked)
-            lines += [*(["Below:"] if self.asked else []),
-                      *table([HEADS, *cells], left=[3], has_head=True)]  # fmt: skip
+            whole, is_top = found.reached_bytes, not self.asked
+            cells = tree_cells(first, whole, is_top, self.unit)
+            lines += ["Below:"] if self.asked else []
+            lines += _table(cells, self.unit)
         return [*lines, "", f"the graph took {seconds(sum(self.phases))}"]
 
     def _asked_lines(self) -> list[str]:
         """Each alone, and all together."""
         found, whole = self.found, self.found.reached_bytes
-        reached = both(whole, found.reached_c_bytes)
+        unit = self.unit
+        reached = both(whole, found.reached_c_bytes, unit)
         rows = [
-            [*_sizes(row, whole), _asked_name(text, row)]
+            [*_sizes(row, whole, unit), _asked_name(text, row)]
             for text, row in zip(self.asked, found.asked)
         ]
         if len(rows) > 1:
             size = found.together.bytes
             alone = found.rows[0].retained_bytes if found.rows else 0
-            note = f" ({human_bytes(size - alone)} only together)"
+            note = f" ({unit.text(size - alone)} only together)"
             rows.append(
                 [
-                    human_bytes(size),
+                    unit.cell(size),
                     percent(size, whole),
                     "",
                     "all of these"
@@ -96,7 +104,7 @@ class DominatorsReport(Report):
             )
         return [
             title(f"Of {reached} that are reached, kept alive by"),
-            *table([HEADS, *rows], left=[3], has_head=True),
+            *_table(rows, unit),
         ]
 
     def body(self) -> Document:
@@ -104,6 +112,8 @@ class DominatorsReport(Report):
         first = branches(found.rows)
         return {
             **target_document(self.info),
+            "weight": self.weight,
+            "unit": self.unit.name,
             **sizes_of(found, "reached"),
             "asked": [
                 {"expression": text, **row_document(row)}
@@ -126,21 +136,28 @@ class DominatorsReport(Report):
         }
 
 
-def kept_lines(kept: Dominators) -> list[str]:
+def _table(cells: list[list[str]], unit: Unit) -> list[str]:
+    head = [unit.column("retained"), "share", "count", ""]
+    return table([head, *cells], left=[3], has_head=True)
+
+
+def kept_lines(kept: Dominators, unit: Unit = BYTES) -> list[str]:
     """A table of the holders that keep most of the program alive; or
     nothing."""
     first = branches(kept.rows)
     if first is None or not first.below:
         return []
-    cells = tree_cells(first, kept.reached_bytes, True)
+    cells = tree_cells(first, kept.reached_bytes, True, unit)
     return [
         "",
         title("What keeps most alive (retained: by this one alone)"),
-        *table([HEADS, *cells], left=[3], has_head=True),
+        *_table(cells, unit),
     ]
 
 
-def tree_cells(first: Branch, whole: int, is_top: bool) -> list[list[str]]:
+def tree_cells(
+    first: Branch, whole: int, is_top: bool, unit: Unit = BYTES
+) -> list[list[str]]:
     """Cells of a table: the rows below the first one, each indented, and
     behind those of each level what was left out.
     is_top: the first row is the program."""
@@ -151,15 +168,15 @@ def tree_cells(first: Branch, whole: int, is_top: bool) -> list[list[str]]:
         if is_top and row.depth == 1 and row.kind == "object":
             name += "  (held by several roots)"
         cells += [
-            [*_sizes(row, whole), name],
-            *tree_cells(branch, whole, False),
+            [*_sizes(row, whole, unit), name],
+            *tree_cells(branch, whole, False, unit),
         ]
     row = first.row
     # A leaf was not looked into.
     if row.cut and (first.below or is_top):
         cells.append(
             [
-                human_bytes(row.cut_bytes),
+                unit.cell(row.cut_bytes),
                 percent(row.cut_bytes, whole),
                 "",
                 "  " * row.depth
@@ -170,10 +187,10 @@ def tree_cells(first: Branch, whole: int, is_top: bool) -> list[list[str]]:
     return cells
 
 
-def _sizes(row: Dominator, whole: int) -> list[str]:
+def _sizes(row: Dominator, whole: int, unit: Unit) -> list[str]:
     is_counted = row.objects or row.vertices > 1
     return [
-        human_bytes(row.retained_bytes),
+        unit.cell(row.retained_bytes),
         percent(row.retained_bytes, whole),
         f"{row.vertices:,}" if is_counted else "",
     ]

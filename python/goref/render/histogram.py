@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .report import BOTH, LOWER_BOUNDS, Report, fields_of, partial_lines
 from .sizes import apart, c_part, sizes_of, without
 from .table import of_how_many, table
-from .units import counted, human_bytes, percent
+from .units import counted, human_bytes, percent, unit_of
 
 if TYPE_CHECKING:
     from .._goref import Histogram, HistogramRow
@@ -26,7 +26,8 @@ class HistogramReport(Report):
 
     exact: the type that found.exact_bytes is about.
     is_wanted: only rows whose key is; None: all.
-    top: rows; 0: all; None: all in JSON, 20 as text."""
+    top: rows; 0: all; None: all in JSON, 20 as text.
+    weight: the unit of all sizes."""
 
     found: Histogram
     by: str = "type"
@@ -35,8 +36,10 @@ class HistogramReport(Report):
     exact: str | None = None
     is_wanted: Callable[[str], bool] | None = None
     top: int | None = None
+    weight: str = "bytes"
 
     def __post_init__(self) -> None:
+        self.unit = unit_of(self.weight)
         self.rows = [
             row
             for row in self.found.rows
@@ -68,7 +71,7 @@ class HistogramReport(Report):
     def _whole(self) -> str:
         """Says what is counted: with holders, all blocks of C."""
         found = self.found
-        size = human_bytes(found.bytes)
+        size = self.unit.text(found.bytes)
         if self.by == "holder":
             return f"{counted(found.objects, 'block')} of C memory, {size}"
         what = "not reached" if self.is_garbage else "reached"
@@ -78,7 +81,7 @@ class HistogramReport(Report):
     def _c_part(self) -> str:
         """The blocks of C among the objects, and their share."""
         found = self.found
-        if not found.c_objects or found.c_objects == found.objects:
+        if not found.c_bytes or found.c_objects == found.objects:
             return ""
         return (
             f" (Go {human_bytes(found.bytes - found.c_bytes)}, "
@@ -95,7 +98,7 @@ class HistogramReport(Report):
     def _largest_line(self) -> str:
         row = max(self.rows, key=lambda row: row.bytes)
         share = percent(row.bytes, self.found.bytes)
-        return f"largest: {row.key}, {human_bytes(row.bytes)} ({share})"
+        return f"largest: {row.key}, {self.unit.text(row.bytes)} ({share})"
 
     def _consequence(self) -> str:
         return BOTH if self.with_retained or self.exact else LOWER_BOUNDS
@@ -107,7 +110,7 @@ class HistogramReport(Report):
     def _exact_line(self) -> str:
         found = self.found
         sizes = found.exact_bytes, found.exact_c_bytes
-        lost = without(*sizes)
+        lost = without(*sizes, self.unit.text)
         number = counted(found.exact_objects, "object")
         if found.exact_c_bytes:
             lost += f"; {number} in all"
@@ -116,18 +119,21 @@ class HistogramReport(Report):
         return f"without all objects of type {self.exact}, {lost}"
 
     def _cells(self, rows: Sequence[HistogramRow]) -> list[list[str]]:
-        head = ["size", "share", "objects"]
-        if self.with_retained:
-            head.append("retained" if self._is_exact() else "at least")
+        unit = self.unit
+        head = [unit.head, "share", "objects"]
+        if self.with_retained and self._is_exact():
+            head.append(unit.column("retained"))
+        elif self.with_retained:
+            head.append("at least")
         cells = [[*head, self.by]]
         for row in rows:
             line = [
-                human_bytes(row.bytes),
+                unit.cell(row.bytes),
                 percent(row.bytes, self.found.bytes),
                 f"{row.objects:,}",
             ]
             if self.with_retained:
-                line.append(human_bytes(row.retained_bytes))
+                line.append(unit.cell(row.retained_bytes))
             cells.append([*line, row.key + self._row_part(row)])
         return cells
 
@@ -139,6 +145,8 @@ class HistogramReport(Report):
         return {
             "by": self.by,
             "garbage": self.is_garbage,
+            "weight": self.weight,
+            "unit": self.unit.name,
             "objects": found.objects,
             "bytes": found.bytes,
             "c_bytes": found.c_bytes,

@@ -6,15 +6,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .table import table
-from .units import human_bytes, percent, seconds
+from .units import BYTES, Unit, human_bytes, percent, seconds
 
 if TYPE_CHECKING:
     from .._goref import Gaps, Ledger, Phases, Total
     from .report import Document
 
 
-def ledger_lines(ledger: Ledger) -> list[str]:
-    rows = [["heap", "objects", "size", "share"]]
+def ledger_lines(ledger: Ledger, unit: Unit = BYTES) -> list[str]:
+    rows = [["heap", "objects", unit.head, "share"]]
     for title, total in (
         ("allocated", ledger.allocated),
         ("reached", ledger.reached),
@@ -24,7 +24,7 @@ def ledger_lines(ledger: Ledger) -> list[str]:
             [
                 title,
                 f"{total.objects:,}",
-                human_bytes(total.bytes),
+                unit.cell(total.bytes),
                 percent(total.bytes, ledger.allocated.bytes),
             ]
         )
@@ -37,20 +37,20 @@ def ledger_lines(ledger: Ledger) -> list[str]:
         f"  reached by type {share(ledger.typed)}, "
         f"runtime type {share(ledger.runtime_type)}, "
         f"header {share(ledger.header)}, "
-        f"pointer mask only {share(ledger.masked)} (of bytes)",
-        *_folded_lines(ledger),
+        f"pointer mask only {share(ledger.masked)} (of {unit.name})",
+        *_folded_lines(ledger, unit),
         *gap_lines(ledger.gaps),
     ]
 
 
-def _folded_lines(ledger: Ledger) -> list[str]:
+def _folded_lines(ledger: Ledger, unit: Unit) -> list[str]:
     folded = ledger.folded
     if not folded.objects:
         return []
     share = percent(folded.bytes, ledger.reached.bytes)
     return [
         f"  folded: {folded.objects:,} objects, "
-        f"{human_bytes(folded.bytes)} ({share}), are "
+        f"{unit.text(folded.bytes)} ({share}), are "
         "counted on the nearest node above (max-nodes, max-depth)"
     ]
 

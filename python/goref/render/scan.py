@@ -20,7 +20,7 @@ from .sites import sites_note
 from .style import styled
 from .table import of_how_many, table
 from .target import headline, target_document
-from .units import counted, human_bytes, percent
+from .units import BYTES, Unit, counted, human_bytes, percent, unit_of
 
 if TYPE_CHECKING:
     from .._goref import (
@@ -47,6 +47,7 @@ class ScanReport(Report):
     retained: what each of roots alone keeps alive; none: not known.
     with_retained: a person asked for these.
     kept: what keeps most alive; None: not known.
+    weight: the unit of all sizes.
     elapsed_us: the time of the command so far.
     graph_us: what the object graph took, if there is one."""
 
@@ -65,10 +66,12 @@ class ScanReport(Report):
     retained: Sequence[int | None] = ()
     with_retained: bool = False
     kept: Dominators | None = None
+    weight: str = "bytes"
     elapsed_us: int = 0
     graph_us: int = 0
 
     def __post_init__(self) -> None:
+        self.unit = unit_of(self.weight)
         unknown = [None] * (len(self.roots) - len(self.retained))
         self.retained = [*self.retained, *unknown]
 
@@ -83,8 +86,8 @@ class ScanReport(Report):
             lines.append("held by: " + ", ".join(dict.fromkeys(self.places)))
         if self.attribution != "nearest":
             lines.append(f"billed to the {self.attribution} root")
-        lines += ["", *ledger_lines(self.ledger)]
-        lines += kept_lines(self.kept) if self.kept else []
+        lines += ["", *ledger_lines(self.ledger, self.unit)]
+        lines += kept_lines(self.kept, self.unit) if self.kept else []
         roots = merged_roots(self.roots, self.retained)
         lines += self._rankings("roots", roots, "billed")
         lines += self._shared_lines()
@@ -93,7 +96,9 @@ class ScanReport(Report):
         )
         lines.append("")
         if self.out is not None and self.profile is not None:
-            lines.append(_profile_line(self.out, self.profile, self.format))
+            lines.append(
+                _profile_line(self.out, self.profile, self.format, self.unit)
+            )
             lines += self._sampling_lines(self.profile)
         phases, peak = self.ledger.phases_us, self.ledger.peak_private_bytes
         return [
@@ -133,13 +138,16 @@ class ScanReport(Report):
         billed = sum(row.bytes for row in known)
         alone = sum(row.retained or 0 for row in known)
         return [
-            f"  of {human_bytes(billed)} billed to these, "
-            f"{human_bytes(max(billed - alone, 0))} are held by others, too"
+            f"  of {self.unit.text(billed)} billed to these, "
+            f"{self.unit.text(max(billed - alone, 0))} are held by others, too"
         ]
 
     def _rankings(
-        self, what: str, rows: Sequence[Ranked], unit: str = "size"
+        self, what: str, rows: Sequence[Ranked], size: str | None = None
     ) -> list[str]:
+        """Two tables. size: what sizes are, if they are no plain sizes."""
+        unit = self.unit
+        heads = unit.head if size is None else unit.column(size)
         whole = self.ledger.reached.bytes
         rows = [row for row in rows if row.objects]
         shown = self._count(rows)
@@ -147,11 +155,14 @@ class ScanReport(Report):
         by_objects = sorted(rows, key=_by_objects)[:shown]
         more = of_how_many(len(by_bytes), len(rows))
         if by_bytes == by_objects:
-            title = f"Top {what} by bytes and by objects{more}"
-            return ranking(title, by_bytes, whole, unit)
+            title = f"Top {what} by {unit.name} and by objects{more}"
+            return ranking(title, by_bytes, whole, heads, unit)
+        title = f"Top {what} by {unit.name}{more}"
         return [
-            *ranking(f"Top {what} by bytes{more}", by_bytes, whole, unit),
-            *ranking(f"Top {what} by objects{more}", by_objects, whole, unit),
+            *ranking(title, by_bytes, whole, heads, unit),
+            *ranking(
+                f"Top {what} by objects{more}", by_objects, whole, heads, unit
+            ),
         ]
 
     def _sites(self) -> Document | None:
@@ -172,6 +183,8 @@ class ScanReport(Report):
         return {
             **target_document(self.info),
             "attribution": self.attribution,
+            "weight": self.weight,
+            "unit": self.unit.name,
             "heap": {
                 "allocated_objects": allocated.objects,
                 "allocated_bytes": allocated.bytes,
@@ -216,14 +229,18 @@ def _by_objects(row: Ranked) -> tuple[int, int, str]:
 
 
 def ranking(
-    title: str, rows: Sequence[Ranked], whole: int, unit: str = "size"
+    title: str,
+    rows: Sequence[Ranked],
+    whole: int,
+    size: str = "size",
+    unit: Unit = BYTES,
 ) -> list[str]:
-    """A table. unit: what the bytes are; retained sizes have a column if any
+    """A table. size: the head of the sizes; retained ones have a column if any
     is known."""
-    heads = [unit, "share", "objects", ""]
+    heads = [size, "share", "objects", ""]
     cells = [
         [
-            human_bytes(row.bytes),
+            unit.cell(row.bytes),
             percent(row.bytes, whole),
             f"{row.objects:,}",
             row.name,
@@ -231,18 +248,15 @@ def ranking(
         for row in rows
     ]
     if any(row.retained is not None for row in rows):
-        heads.insert(2, "retained")
+        heads.insert(2, unit.column("retained"))
         for line, row in zip(cells, rows):
-            line.insert(2, _known_bytes(row.retained))
+            known = row.retained is not None
+            line.insert(2, unit.cell(row.retained or 0) if known else "")
     return [
         "",
         styled(title, "title"),
         *table([heads, *cells], left=[len(heads) - 1], has_head=True),
     ]
-
-
-def _known_bytes(count: int | None) -> str:
-    return "" if count is None else human_bytes(count)
 
 
 def merged_roots(
@@ -279,17 +293,21 @@ def merged_roots(
 
 
 _OPENED_WITH = {
-    "pprof": "go tool pprof {}",
-    "folded": "flamegraph.pl --countname bytes {} > graph.svg",
-    "dot": "dot -Tsvg -O {}",
+    "pprof": "go tool pprof {0}",
+    "folded": "flamegraph.pl --countname {1} {0} > graph.svg",
+    "dot": "dot -Tsvg -O {0}",
 }
 
 
-def _profile_line(out: str, profile: ProfileStats, format_: str) -> str:
+def _profile_line(
+    out: str, profile: ProfileStats, format_: str, unit: Unit
+) -> str:
     note = f", {profile.folded:,} small ones folded" if profile.folded else ""
     line = f"profile: {out} ({counted(profile.samples, 'path')}{note})"
     how = _OPENED_WITH.get(format_)
-    return f"{line}; open it with: {how.format(out)}" if how else line
+    if how:
+        line += f"; open it with: {how.format(out, unit.name)}"
+    return line
 
 
 def root_document(root: RootTotal, retained: int | None = None) -> Document:

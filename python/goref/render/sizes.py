@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .units import human_bytes
+from .units import BYTES, Unit, human_bytes
 
 if TYPE_CHECKING:
     from .._goref import Vertex
@@ -30,9 +30,9 @@ def c_part(whole: int, in_c: int) -> str:
     return f" ({text})" if text else ""
 
 
-def both(whole: int, in_c: int) -> str:
-    """The size, and its parts if C has one."""
-    return human_bytes(whole) + c_part(whole, in_c)
+def both(whole: int, in_c: int, unit: Unit = BYTES) -> str:
+    """The size, and its parts if C has one. C memory has no words."""
+    return unit.text(whole) + c_part(whole, in_c)
 
 
 def without(

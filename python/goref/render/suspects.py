@@ -10,7 +10,7 @@ from .report import UNCERTAIN, TopReport, fields_of, partial_lines
 from .sizes import apart, both, c_part, parts, sizes_of
 from .style import joined, styled, title
 from .table import table
-from .units import counted, human_bytes, percent
+from .units import BYTES, Unit, counted, human_bytes, percent, unit_of
 
 if TYPE_CHECKING:
     from .._goref import (
@@ -29,7 +29,14 @@ _TOUCHED = 90  # percent; that less is resident is worth a word in one line
 
 
 class SuspectsReport(TopReport["Suspects"]):
-    """The few holders that keep most of the heap alive."""
+    """The few holders that keep most of the heap alive.
+
+    weight: the unit of all sizes."""
+
+    weight: str = "bytes"
+
+    def __post_init__(self) -> None:
+        self.unit = unit_of(self.weight)
 
     def over(self, limit: int | None) -> str:
         """Who retains more, suspect or not; without a limit: nobody."""
@@ -44,15 +51,15 @@ class SuspectsReport(TopReport["Suspects"]):
         shown = found.suspects[: top or None]
         lines = [
             styled(
-                suspects_line(found, bool(self.partial)),
+                suspects_line(found, bool(self.partial), self.unit),
                 "warn" if found.suspects else "title",
             ),
             *partial_lines(self.partial, UNCERTAIN),
         ]
         for number, suspect in enumerate(shown, 1):
-            name = _title(suspect, found.reached_bytes)
+            name = _title(suspect, found.reached_bytes, self.unit)
             lines += ["", title(f"{number}. {name}")]
-            lines += _details(suspect, found.residency, self.how)
+            lines += _details(suspect, found.residency, self.how, self.unit)
         left = len(found.suspects) - len(shown)
         if left:
             lines += ["", f"and {left:,} more (--top 0 shows all)"]
@@ -61,6 +68,8 @@ class SuspectsReport(TopReport["Suspects"]):
     def body(self) -> Document:
         found = self.found
         return {
+            "weight": self.weight,
+            "unit": self.unit.name,
             **sizes_of(found, "reached"),
             "min_bytes": found.min_bytes,
             **sizes_of(found, "runtime"),
@@ -72,13 +81,15 @@ class SuspectsReport(TopReport["Suspects"]):
                 ),
             },
             "suspects": [
-                _document(suspect, self.how)
+                _document(suspect, self.how, self.unit)
                 for suspect in found.suspects[: self.top or None]
             ],
         }
 
 
-def suspects_line(found: Suspects, is_partial: bool = False) -> str:
+def suspects_line(
+    found: Suspects, is_partial: bool = False, unit: Unit = BYTES
+) -> str:
     """How many there are, or why there is none: one line."""
     if not found.reached_bytes:
         return "suspects are not known: no object of the heap was reached"
@@ -89,16 +100,16 @@ def suspects_line(found: Suspects, is_partial: bool = False) -> str:
         verb = "holds" if len(found.suspects) == 1 else "hold"
         return (
             f"{counted(len(found.suspects), 'suspect')} {verb} "
-            f"{both(held, in_c)}, {share} of what is reached"
+            f"{both(held, in_c, unit)}, {share} of what is reached"
         )
     share = percent(found.min_bytes, found.reached_bytes)
     where = " in what could be read" if is_partial else ""
-    size = human_bytes(found.min_bytes)
+    size = unit.text(found.min_bytes)
     line = f"no suspect{where}: nothing holds {size} or more"
     if found.min_bytes <= found.reached_bytes:
         line += f" ({share} of what is reached)"
     if found.largest_name:
-        size = both(found.largest_bytes, found.largest_c_bytes)
+        size = both(found.largest_bytes, found.largest_c_bytes, unit)
         line += f"; {found.largest_name} holds most: {size}"
     return line
 
@@ -125,12 +136,12 @@ def _subject(suspect: Suspect) -> str:
     return f"{suspect.name} holds"
 
 
-def _title(suspect: Suspect, reached_bytes: int) -> str:
+def _title(suspect: Suspect, reached_bytes: int, unit: Unit = BYTES) -> str:
     sizes = suspect.retained_bytes, suspect.retained_c_bytes
     share = percent(sizes[0], reached_bytes)
     if suspect.retained_c_bytes:
         share += f"; {parts(*sizes)}"
-    return f"{_subject(suspect)} {human_bytes(sizes[0])} ({share})"
+    return f"{_subject(suspect)} {unit.text(sizes[0])} ({share})"
 
 
 def resident_text(
@@ -156,15 +167,18 @@ def untouched_text(
     return f", {text}" if text else ""
 
 
-def _details(suspect: Suspect, residency: str, how: str) -> list[str]:
+def _details(
+    suspect: Suspect, residency: str, how: str, unit: Unit
+) -> list[str]:
     sizes = suspect.resident_bytes, suspect.retained_bytes
     memory = resident_text(*sizes, residency)
+    closer = commands(suspect, how, unit)
     sections = [
         ("where", [_where(suspect)]),
         ("memory", [memory] if memory else []),
-        ("what", _contents(suspect)),
+        ("what", _contents(suspect, unit)),
         ("path", _path(suspect)),
-        ("closer", [styled(c, "command") for c in commands(suspect, how)]),
+        ("closer", [styled(c, "command") for c in closer]),
     ]
     lines = []
     for name, texts in sections:
@@ -187,12 +201,12 @@ def _at(vertex: Vertex) -> str:
     return "" if vertex.addr is None else f" at {vertex.addr:#x}"
 
 
-def _contents(suspect: Suspect) -> list[str]:
+def _contents(suspect: Suspect, unit: Unit) -> list[str]:
     """The types of what accumulates, and the rest: they add up to what the
     suspect retains."""
     shown = suspect.contents[:_CONTENTS]
     rows = [
-        [f"{c.objects:,}", c.type, human_bytes(c.bytes), _parts_of(c)]
+        [f"{c.objects:,}", c.type, unit.text(c.bytes), _parts_of(c)]
         for c in shown
     ]
     rest, rest_in_c = rest_sizes(suspect, _CONTENTS)
@@ -203,7 +217,7 @@ def _contents(suspect: Suspect) -> list[str]:
             [
                 "",
                 f"the rest{more}",
-                human_bytes(rest),
+                unit.text(rest),
                 c_part(rest, rest_in_c).lstrip(),
             ]
         )
@@ -252,8 +266,11 @@ def _hop_text(hop: SuspectHop) -> str:
     return f"{vertex.name} ({kind})"
 
 
-def commands(suspect: Suspect, how: str) -> list[str]:
+def commands(
+    suspect: Suspect, how: str, unit: Unit = BYTES
+) -> list[str]:
     """Commands that show more of it."""
+    weight = [] if unit == BYTES else ["--weight", "pointers"]
     if suspect.kind == "goroutines":
         return _goroutine_commands(suspect, how)
     lines = []
@@ -263,11 +280,11 @@ def commands(suspect: Suspect, how: str) -> list[str]:
     if target is None:
         place, target = suspect.holder, operand(suspect.holder)
     if target is None:
-        return lines or [command(how, "dominators")]
+        return lines or [command(how, "dominators", *weight)]
     paths = ["--paths", "3"] if place.kind == "object" else []
     return [
         *lines,
-        command(how, "dominators", target),
+        command(how, "dominators", target, *weight),
         command(how, "why", target, *paths),
     ]
 
@@ -299,7 +316,7 @@ def _address(vertex: Vertex) -> str | None:
     return None if vertex.addr is None else f"{vertex.addr:#x}"
 
 
-def _document(suspect: Suspect, how: str) -> Document:
+def _document(suspect: Suspect, how: str, unit: Unit) -> Document:
     return {
         **fields_of(suspect, "name kind objects"),
         **sizes_of(suspect, "retained"),
@@ -318,5 +335,5 @@ def _document(suspect: Suspect, how: str) -> Document:
             for c in suspect.contents
         ],
         **apart(*rest_sizes(suspect), "rest"),
-        "next": commands(suspect, how),
+        "next": commands(suspect, how, unit),
     }

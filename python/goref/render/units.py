@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbers and names as a person reads them."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 
 def human_bytes(count: int) -> str:
     """Bytes in binary units: 1 MiB is 1024 * 1024 bytes."""
@@ -12,6 +15,34 @@ def human_bytes(count: int) -> str:
     else:
         unit = "TiB"
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+class Unit(NamedTuple):
+    """The unit of sizes, as --weight chooses it.
+
+    head: of a column of sizes. cell: a size in a column whose head names the
+    unit. text: a size in a sentence."""
+
+    name: str
+    head: str
+    cell: Callable[[int], str]
+    text: Callable[[int], str]
+
+    def column(self, what: str) -> str:
+        """The head of a column of other sizes: what they are."""
+        return what if self.name == "bytes" else f"{what} {self.name}"
+
+
+def _words(count: int) -> str:
+    return counted(count, "word")
+
+
+BYTES = Unit("bytes", "size", human_bytes, human_bytes)
+WORDS = Unit("words", "words", "{:,}".format, _words)
+
+
+def unit_of(weight: str) -> Unit:
+    return BYTES if weight == "bytes" else WORDS
 
 
 def counted(number: int, what: str) -> str:

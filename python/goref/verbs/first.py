@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first questions, when nothing is known."""
 
-from ..options import COMMON, FAIL_ON_DEADLOCK, FAIL_ON_LEAKS, Option
+from ..options import COMMON, FAIL_ON_DEADLOCK, FAIL_ON_LEAKS, WEIGHT, Option
 from .verb import Verb
 
 TOP_OVERVIEW = Option(
@@ -89,7 +89,7 @@ closer. A suspect is one holder, or many goroutines or objects that are alike.
 It retains 10 % of what is reached or more, and 4 MiB or more. A holder that only
 the runtime refers to is no suspect. On a heap without a suspect, one line says
 so.""",
-    (TOP_SUSPECTS, FAIL_ABOVE, *COMMON),
+    (TOP_SUSPECTS, FAIL_ABOVE, WEIGHT, *COMMON),
     details="""\
 A suspect retains what it alone keeps alive. A root that only shares an
 object with other roots retains nothing of it; then the object itself is the
@@ -102,7 +102,11 @@ holds the rest of it. The path is a shortest one; others may exist.
 Pages that were allocated and never written are not resident; they may be most
 of a suspect. goref knows what is resident of a process on this machine, and an
 upper bound for a core in which the kernel left out untouched pages. Otherwise,
-it does not print the line.""",
+it does not print the line.
+
+With --weight pointers, sizes are words that the collector scans (see `goref
+help scan'). A suspect then retains 512 Ki words or more, and goref does not say
+what is resident.""",
     examples=(
         ("core EXE CORE suspects", "who leaks?"),
         (

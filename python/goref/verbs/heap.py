@@ -9,6 +9,7 @@ from ..options import (
     SHOW_ELEMENTS,
     SHOW_STRING,
     TIME,
+    WEIGHT,
     Option,
 )
 from .verb import Verb
@@ -88,9 +89,11 @@ RETAINED = Option(
 SCAN = Verb(
     "scan",
     "List who holds how much of the heap",
-    f"""\
+    """\
 Walks the heap. Prints the ledger, and the largest roots and types by bytes and
-by objects. With expressions, it counts only what these hold. {_EXPRESSION}""",
+by objects. With expressions such as main.cache, main.users["ann"] or the
+address of an object, it counts only what these hold; `goref help why' has all
+kinds of expressions.""",
     (
         OUT,
         VIEW,
@@ -106,6 +109,7 @@ by objects. With expressions, it counts only what these hold. {_EXPRESSION}""",
         ATTRIBUTION,
         PER_GOROUTINE,
         RETAINED,
+        WEIGHT,
         *COMMON,
     ),
     "[EXPRESSION]...",
@@ -136,6 +140,11 @@ scales them. They are estimated unless runtime.MemProfileRate is 1.
 more than what is billed. It makes the object graph (see `goref help
 dominators').
 
+--weight pointers shows what the collector pays: all sizes are words that it
+scans, from the start of a slot up to its last pointer. An object without
+pointers has none, however large it is, and neither has C memory. The words of
+stacks and of package variables themselves are not counted.
+
 The ledger says how objects were reached. By type: debug information gives the
 type of the pointer. By runtime type: an interface's type word gives it. By
 header: the object's malloc header gives its own type. By pointer mask: the
@@ -145,6 +154,7 @@ the last collection.""",
     (
         ("core EXE CORE scan -o refs.pb", "print tables, write a profile"),
         ("attach PID scan main.cache", "what one variable holds"),
+        ("core EXE CORE scan --weight pointers", "what the collector scans"),
     ),
 )
 
@@ -206,7 +216,7 @@ also prints what the objects of a row keep alive. For roots and goroutines this
 is exactly what is only theirs. For other rows it is a lower bound: the sum for
 those objects that no other object of the row dominates. --exact gives the exact
 size for one type.""",
-    (BY, RETAINED_ROWS, EXACT, GARBAGE, FILTER, TOP_ROWS, *COMMON),
+    (BY, RETAINED_ROWS, EXACT, GARBAGE, FILTER, TOP_ROWS, WEIGHT, *COMMON),
     details="""\
 Types are those of the memory: `[]main.T' is the array behind a slice, `string'
 the bytes of strings, `map[K]V' all pieces of maps. A span class is a size of
@@ -218,7 +228,10 @@ Go programs sample their allocations for the heap profile, about one in 512 KiB
 the stack that allocated them, and estimates from them, as runtime/pprof does,
 how many objects there are; at a rate of 1, nothing is estimated. --by site,root
 also says which root keeps them. --filter then looks at all calls of a stack,
-and at the root.""",
+and at the root.
+
+With --weight pointers, sizes are words that the collector scans (see `goref
+help scan').""",
     examples=(
         ("core EXE CORE histogram --retained", "which types keep most alive"),
         (
@@ -266,7 +279,7 @@ goroutines with the same first function.
 Without --depth, --top and --min-bytes, it prints the rows that keep most, as
 many as fit on a screen. With expressions, it prints what each keeps alive, what
 they keep alive together, and the tree below them. {_EXPRESSION}""",
-    (DEPTH_TREE, MIN_BYTES, TOP_CHILDREN, *COMMON),
+    (DEPTH_TREE, MIN_BYTES, TOP_CHILDREN, WEIGHT, *COMMON),
     "[EXPRESSION]...",
     """\
 The first level has the package variables, the goroutines, the timers, the
@@ -280,7 +293,10 @@ what scan bills to a root is held by others, too.
 
 The first question of a stop makes the object graph. It takes about as long as
 a scan, and up to 70 bytes of memory for each object; later questions use it
-again.""",
+again.
+
+With --weight pointers, sizes are words that the collector scans (see `goref
+help scan'), which takes 4 bytes more for each object.""",
     (
         ("core EXE CORE dominators", "what keeps most alive"),
         ("core EXE CORE dominators main.cache --depth 3", "below a variable"),
