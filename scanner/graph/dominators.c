@@ -430,9 +430,9 @@ struct gr_error *gr_graph_sum_retained(struct gr_graph *g,
 		.retained = g->retained,
 		.retained_second = g->retained_second,
 	};
-	struct gr_error *err = own_sizes(&d);
 
 	assert(g->parent && g->idom);
+	struct gr_error *err = own_sizes(&d);
 	if (!err)
 		err = gr_poll_pieces_back(poll, g->nreached, again_piece, &d);
 	return err ? err : sum_second(&d);

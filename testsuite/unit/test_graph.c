@@ -2,6 +2,7 @@
 /* graph: every array against the plainest algorithm, on 5,000 random graphs;
  * parts dropped and made again, garbage removed, any number of parts. */
 #include "graph/children.h"
+#include "graph/sets.h"
 
 #include "graph_builder.h"
 
@@ -232,6 +233,95 @@ TEST(parts_in_any_order)
 		check_all(&b, g);
 		gr_graph_destroy(g);
 	}
+}
+
+/* Other sizes of objects, as many as there are. */
+static uint32_t *random_weights(struct gr_budget *budget, struct build *b,
+				uint64_t *seed)
+{
+	uint32_t *weights = gr_array_alloc(budget, (uint64_t)b->nobjects + 1,
+					   sizeof(*weights));
+
+	assert_non_null(weights);
+	for (gr_vertex v = 0; v < b->nobjects; v++) {
+		weights[v] = build_below(seed, 3) ? build_below(seed, 1 << 20) :
+						    0;
+		b->bytes[v] = weights[v];
+	}
+	return weights;
+}
+
+/* What a set keeps, with and without the reverse edges. */
+static void check_keeps(const struct build *b, struct gr_graph *g, gr_vertex v)
+{
+	uint64_t lost = naive_mark(b, 0) & ~naive_mark(b, UINT64_C(1) << v);
+
+	for (int i = 0; i < 2; i++) {
+		struct gr_kept kept;
+
+		gr_graph_drop(g, i ? GR_PART_REVERSE : 0);
+		assert_null(gr_graph_keeps(g, &v, 1, NULL, NULL, &kept));
+		assert_int_equal(kept.bytes, naive_bytes(b, lost));
+		assert_int_equal(kept.second_bytes,
+				 naive_second_bytes(b, lost));
+	}
+	assert_null(gr_graph_need(g, GR_PART_ALL, NULL));
+}
+
+/* Other sizes, with any parts made before; and the bytes again. */
+TEST(weights)
+{
+	uint64_t seed = 7;
+	struct build b;
+
+	for (int i = 0; i < 1000; i++) {
+		struct gr_budget budget = { 0 };
+		build_random(&b, &seed);
+		struct build other = b;
+		struct gr_graph *g = build(&budget, &b);
+		is_scattered = i % 2;
+		assert_null(gr_graph_need(g, build_below(&seed, 16), NULL));
+		gr_graph_drop(g, build_below(&seed, 16));
+		assert_null(gr_graph_weigh(
+			g, random_weights(&budget, &other, &seed), NULL));
+		// Without nearest paths nothing can be summed again.
+		assert_true(g->parent || !g->idom);
+		assert_null(gr_graph_need(g, GR_PART_ALL, NULL));
+		qsort(other.edges, other.nedges, sizeof(*other.edges),
+		      build_compare);
+		check_all(&other, g);
+		check_keeps(&other, g, build_below(&seed, g->nvertices));
+		assert_null(gr_graph_weigh(g, NULL, NULL));
+		assert_null(gr_graph_need(g, GR_PART_ALL, NULL));
+		check_all(&b, g);
+		gr_graph_destroy(g);
+		assert_int_equal(budget.held_bytes, 0);
+	}
+}
+
+/* A poll that ends it leaves no sum that is wrong. */
+TEST(weights_interrupted)
+{
+	const struct gr_poll poll = { .poll = suite_refuse };
+	struct gr_budget budget = { 0 };
+	uint64_t seed = 11;
+	struct build b;
+
+	do
+		build_random(&b, &seed);
+	while (b.nobjects < 20);
+	struct gr_graph *g = build(&budget, &b);
+	assert_null(gr_graph_need(g, GR_PART_ALL, NULL));
+	struct gr_error *err =
+		gr_graph_weigh(g, random_weights(&budget, &b, &seed), &poll);
+	assert_non_null(err);
+	gr_error_destroy(err);
+	assert_false(gr_graph_parts(g) &
+		     (GR_PART_DOMINATORS | GR_PART_CHILDREN));
+	assert_null(gr_graph_need(g, GR_PART_ALL, NULL));
+	check_all(&b, g);
+	gr_graph_destroy(g);
+	assert_int_equal(budget.held_bytes, 0);
 }
 
 static void assert_equal_graphs(const struct gr_graph *a,
