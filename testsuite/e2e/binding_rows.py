@@ -178,9 +178,9 @@ def look_at_places(scan):
         scan.variable(place=place, max_held=5)
         scan.print_value(place=place, max_string=9, max_elements=9)
     scan.dominators(places=places[:1], max_depth=3, max_children=9,
-                    max_rows=99, min_bytes=1)  # fmt: skip
+                    max_rows=99, min_bytes=1, weight="pointers")  # fmt: skip
     walked = scan.walk(places=places, attribution="first", keep_partial=True,
-                       **LIMITS)  # fmt: skip
+                       weight="pointers", **LIMITS)  # fmt: skip
     Checked(walked).ledger()
 
 
@@ -339,7 +339,8 @@ def look(scan, out):
     scan.call_all(but=("sites", "trace_facts", "alloc_functions"))
     everywhere = struct.pack("<QQQQII", 4096, 1 << 47, 0, 0, 1, 0)
     check_sequence(scan.growth_pages(pages=everywhere, max_groups=99).groups)
-    scan.histogram(by="root", with_retained=True)
+    scan.histogram(by="root", with_retained=True, weight="pointers")
+    scan.suspects(weight="pointers")
     scan.set_memory_limit(limit=0)
     look_at_places(scan)
     look_at_a_walk(scan, out)
