@@ -45,6 +45,21 @@ largest: []uint8, 512.0 KiB (89.1 %)
     assert "  retained  root" in lines[3]
 
 
+def test_words(make):
+    found = make.histogram(*ROWS)
+    asked = report(found, weight="pointers", with_retained=True, by="root")
+    assert asked.lines()[:5] == [
+        "1,027 objects, 588,400 words, reached; by root",
+        "largest: []uint8, 524,288 words (89.1 %)",
+        "",
+        "    words   share  objects  retained words  root",
+        "   64,000  10.9 %    1,000       1,048,576  main.T",
+    ]
+    document = asked.document()
+    assert (document["weight"], document["unit"]) == ("pointers", "words")
+    assert document["rows"][0]["bytes"] == 64000
+
+
 def test_filter_and_garbage(make):
     found = make.histogram(*ROWS)
     is_wanted = matcher("^main")
