@@ -251,7 +251,7 @@ static uint32_t *random_weights(struct gr_budget *budget, struct build *b,
 	return weights;
 }
 
-/* What a set keeps, with and without the reverse edges. */
+/* A set keeps the same with and without the reverse edges. */
 static void check_keeps(const struct build *b, struct gr_graph *g, gr_vertex v)
 {
 	uint64_t lost = naive_mark(b, 0) & ~naive_mark(b, UINT64_C(1) << v);
