@@ -230,8 +230,8 @@ how many objects there are; at a rate of 1, nothing is estimated. --by site,root
 also says which root keeps them. --filter then looks at all calls of a stack,
 and at the root.
 
-With --weight pointers, sizes are words that the collector scans (see `goref
-help scan').""",
+With --weight pointers (see `goref help scan'), sizes are words that the
+collector scans.""",
     examples=(
         ("core EXE CORE histogram --retained", "which types keep most alive"),
         (
