@@ -32,6 +32,7 @@
 #include "scan/kept_walk.h"
 #include "scan/mark.h"
 #include "walks/result.h"
+#include "waste/waste.h"
 
 /* Forget the error of a question that does not apply to the target. It fails
  * in the file, too. */
@@ -271,12 +272,28 @@ static struct gr_error *ask_c_holds(struct gr_scan *scan)
 	return err ? err : gr_c_holds_read_pinners(answers->stop, &holds);
 }
 
+/* The checks of waste that need no values: lengths of slices and strings, and
+ * counts of maps. Small findings need no object graph, and all are small. */
+static struct gr_error *ask_waste(struct gr_scan *scan)
+{
+	struct gr_waste_options options = { .min_share = GR_WASTE_WHOLE };
+	struct gr_waste *waste = NULL;
+
+	for (int i = 0; i < GR_NWASTE_CHECKS; i++)
+		if (!gr_waste_check_needs_values(i))
+			options.checks |= UINT32_C(1) << i;
+	struct gr_error *err =
+		allow_absent(gr_scan_waste(scan, &options, &waste));
+	gr_waste_destroy(waste);
+	return err;
+}
+
 struct gr_error *gr_save_ask(struct gr_scan *scan, bool with_values)
 {
 	struct gr_answers *answers = gr_scan_answers(scan);
 	static struct gr_error *(*const questions[])(struct gr_scan * scan) = {
 		ask_waits,    ask_profiles, ask_memory,	 ask_headers,
-		ask_specials, ask_pools,    ask_c_holds,
+		ask_specials, ask_pools,    ask_c_holds, ask_waste,
 	};
 	// The walk in the order of roots drops the chains.
 	struct gr_error *err = ask_first(scan);
