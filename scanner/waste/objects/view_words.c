@@ -180,6 +180,7 @@ static void follow_slice(struct gr_views *v, const struct gr_slot *slot,
 	uint64_t elem = gr_types_get(v->run->types, slot->to.type)->size_bytes;
 
 	note(v, at + GR_WORD_BYTES);
+	note(v, at + 2 * GR_WORD_BYTES);
 	add_counted(v, gr_load_u64(at),
 		    times(gr_load_u64(at + GR_WORD_BYTES), elem),
 		    times(gr_load_u64(at + 2 * GR_WORD_BYTES), elem));
