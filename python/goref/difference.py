@@ -287,6 +287,13 @@ def knows_sites(*totals: Mapping[str, Any]) -> bool:
     return all(side.get("knows_sites", True) for side in totals)
 
 
+def knows(by: str, *totals: Mapping[str, Any]) -> bool:
+    """Are the rows of a table known on all sides?"""
+    if by == "waste":
+        return not any(side.get("no_waste") for side in totals)
+    return by != "site" or knows_sites(*totals)
+
+
 def checks_left_out(*totals: Mapping[str, Any]) -> list[str]:
     """The checks of waste that were not made on all sides, for want of
     values."""
@@ -306,7 +313,7 @@ def compare(
     for by in KEYS:
         if by == "path":
             before, after = paths
-        elif by == "site" and not knows_sites(old, new):
+        elif not knows(by, old, new):
             before, after = {}, {}
         else:
             left_out = checks_left_out(old, new) if by == "waste" else ()

@@ -353,3 +353,11 @@ def test_checks_that_only_one_side_has_made():
         assert found.document()["by"]["waste"]["rows"] == []
         note = "without duplicate-strings: no values"
         assert f"By check of waste: no difference ({note})" in found.lines()
+
+
+def test_waste_that_is_not_known():
+    """Whoever lacks it has neither more nor less of it."""
+    lacking = by_check() | {"no_waste": "no size classes"}
+    found = report(by_check(pool=100), lacking)
+    assert "By check of waste: not known (no size classes)" in found.lines()
+    assert found.document()["by"]["waste"]["known"] is False

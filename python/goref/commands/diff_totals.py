@@ -56,7 +56,7 @@ def totals(
         tables["holder"] = _rows(scan.histogram("holder"))
     tables["goroutine"] = _goroutines(scan)
     tables["site"], sites = _sites(scan)
-    tables["waste"], unmade = _waste(scan)
+    tables["waste"], waste = _waste(scan)
     is_cut = sites.pop("is_cut")
     lost += [CUT_SAMPLES] * is_cut
     info = scan.info()
@@ -72,7 +72,7 @@ def totals(
         **leaked,
         "folded_bytes": ledger.folded.bytes,
         "tables": tables,
-        "unmade": unmade,
+        **waste,
         **sites,
         "suspects": _suspects(scan.suspects(), how),
     }
@@ -170,10 +170,14 @@ def _sites(scan: Scan) -> tuple[list[Document], Document]:
     }
 
 
-def _waste(scan: Scan) -> tuple[list[Document], list[str]]:
-    """The bytes that each check would save, and the checks that were not made:
-    a process and some files lack values."""
-    found = scan.waste()
+def _waste(scan: Scan) -> tuple[list[Document], Document]:
+    """The bytes that each check would save; the checks that were not made, as a
+    process and some files lack values; and why nothing is known, if so."""
+    goref = native.load()
+    try:
+        found = scan.waste()
+    except (goref.LayoutError, goref.NotFoundError) as problem:
+        return [], {"unmade": [], "no_waste": str(problem)}
     count: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for row in found.rows:
@@ -184,7 +188,8 @@ def _waste(scan: Scan) -> tuple[list[Document], list[str]]:
         for check in sizes
         if sizes[check]
     ]
-    return rows, [asked.check for asked in found.asked if asked.why_not]
+    unmade = [asked.check for asked in found.asked if asked.why_not]
+    return rows, {"unmade": unmade, "no_waste": None}
 
 
 def _suspects(found: Suspects, how: str) -> list[Document]:

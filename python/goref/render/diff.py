@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..difference import BETWEEN, alike, checks_left_out, knows_sites
+from ..difference import BETWEEN, alike, checks_left_out, knows
 from .report import Report, partial_lines
 from .sites import NEXT_CALL
 from .sizes import apart, both
@@ -291,7 +291,7 @@ class DiffReport(Report):
 
     def knows(self, by: str) -> bool:
         """False: the rows of a table are not known."""
-        return by != "site" or knows_sites(*self.totals)
+        return knows(by, *self.totals)
 
     def note(self, by: str) -> str | None:
         """The note that a table needs; None: none."""
@@ -301,9 +301,10 @@ class DiffReport(Report):
             return "; ".join(dict.fromkeys(notes))
         if by == "waste":
             left_out = checks_left_out(self.old, self.new)
-            if not left_out:
-                return None
-            return f"without {', '.join(left_out)}: no values"
+            notes = [side.get("no_waste") for side in self.totals]
+            if left_out:
+                notes.append(f"without {', '.join(left_out)}: no values")
+            return "; ".join(dict.fromkeys(filter(None, notes))) or None
         cut = max(self.old["folded_bytes"], self.new["folded_bytes"])
         notes = ["Go alone"] if by == "path" and self.has_c() else []
         if by == "path" and cut:
