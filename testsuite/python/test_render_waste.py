@@ -226,7 +226,8 @@ def test_document():
         "heap_objects": 5000,
         "stack_bytes": 7,
         "min_share": 0.25,
-        "left_out": {"findings": 2, "bytes": 99},
+        "small_rows": 2,
+        "small_bytes": 99,
         "asked": [
             {
                 "check": "slice-capacity",

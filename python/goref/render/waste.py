@@ -55,10 +55,7 @@ class WasteReport(TopReport["Waste"]):
                 found, "total_bytes heap_bytes heap_objects stack_bytes"
             ),
             "min_share": self.min_share,
-            "left_out": {
-                "findings": found.small_rows,
-                "bytes": found.small_bytes,
-            },
+            **fields_of(found, "small_rows small_bytes"),
             "asked": [
                 {
                     "check": asked.check,
