@@ -57,7 +57,7 @@ def facts(found):
     ]
 
 
-def test_a_large_finding_is_a_fact():
+def test_much_waste_is_a_fact():
     """It is nothing wrong: the verdict stays as it is."""
     large = finding(bytes=1 << 20)
     assert facts(part(large, total_bytes=2 << 20)) == [

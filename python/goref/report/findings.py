@@ -15,7 +15,7 @@ from .live import in_c, size_text, whole, whole_name
 from .values import HIDDEN
 
 _NAMED = 3  # suspects
-_WASTED = 0.05  # of the live heap, from which on a finding is a fact
+_WASTED = 0.05  # of the live heap, from which on what could be saved is a fact
 _UNREACHED = 0.25  # of the allocated bytes, from which on it is a fact
 # Units of times, the largest first, and what comes behind each.
 _TIMES = (
@@ -248,14 +248,13 @@ def _facts(document: Mapping[str, Any]) -> list[Finding]:
 
 
 def _waste(document: Mapping[str, Any]) -> list[Finding]:
-    """Memory that could be saved, if one change would save much."""
+    """Memory that could be saved, if it is much in all."""
     found = document.get("waste")
     if not found or not found["checks"]:
         return []
-    largest = found["checks"][0]
-    if largest["bytes"] <= found["heap_bytes"] * _WASTED:
+    largest, total = found["checks"][0], found["total_bytes"]
+    if total <= found["heap_bytes"] * _WASTED:
         return []
-    total = found["total_bytes"]
     text = (
         f"{human_bytes(total)}, {percent(total, found['heap_bytes'])} of the "
         f"live heap; most in {place_of(largest)} ({largest['check']})"
