@@ -1648,7 +1648,7 @@ class WasteRow(NamedTuple):  # gr_waste_row
     example: _Addr | None
     """The address of one of them."""
     advice: str
-    """A sentence: what to do."""
+    """A sentence that says what to do."""
 
 class WasteAsked(NamedTuple):  # gr_waste_asked
     """The fate of a check."""

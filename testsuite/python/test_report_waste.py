@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section on waste, on the page of `goref report'."""
+"""Memory that could be saved, on the page of `goref report'."""
 
 from goref.report import findings, page
 from goref.report.sections.waste import waste as section

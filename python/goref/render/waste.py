@@ -29,7 +29,7 @@ def share_of(percentage: float) -> int:
 
 
 class WasteReport(TopReport["Waste"]):
-    """The findings, the most bytes first.
+    """Memory that could be saved, the most bytes first.
 
     min_share: percent of the heap that each finding has at least.
     checks: those that were asked for by name; None: all."""
