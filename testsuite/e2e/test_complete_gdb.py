@@ -34,9 +34,12 @@ VARIABLES = [
     ("goref why runtime.mheap_.cent", ["goref why runtime.mheap_.central"]),
     ("goref why runtime.mheap_.nothing", []),
     ("goref suspects main.ses", []),
+    ("goref waste -checks po", ["goref waste -checks pool"]),
+    ("goref waste -checks pool,sparse-",
+     ["goref waste -checks pool,sparse-map"]),
     ("goref why 'main.ses", []),
     ("goref why $(main.ses", []),
-]
+]  # fmt: skip
 # These need the tables of goref, and some words of memory.
 DEEPER = [
     ("goref why main.pageCache.pa", ["goref why main.pageCache.pages"]),

@@ -74,7 +74,7 @@ WRONG = [
     ("waste --min-share 101%", "must be at most 100 %", USAGE),
     ("waste --min-share some", "not a percentage: some", USAGE),
     ("waste --top many", "many", USAGE),
-    ("waste main.list", "main.list has no meaning with waste", USAGE),
+    ("waste main.list", "main.list", USAGE),
     ("verify --max-differences some", "some", USAGE),
     ("verify main.users", "main.users", USAGE),
     ("objects --addresses more", "more", USAGE),
