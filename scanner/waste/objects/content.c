@@ -2,6 +2,7 @@
 #include "waste/objects/content.h"
 
 #include "inferior/image.h"
+#include "inferior/recorder.h"
 
 #include <stdlib.h>
 
@@ -29,7 +30,9 @@ static const uint8_t *copy(struct gr_content *content,
 	}
 	if (!content->copy)
 		return NULL;
+	gr_recorder_pause(heap->rt->recorder); // these are values
 	err = gr_image_read_late(heap->rt->image, addr, content->copy, bytes);
+	gr_recorder_resume(heap->rt->recorder);
 	if (!err)
 		return content->copy;
 	gr_error_destroy(err);
@@ -47,8 +50,10 @@ static void open_span(struct gr_content *content, const struct gr_heap *heap,
 	content->host = span->host;
 	if (content->host)
 		return;
+	gr_recorder_pause(heap->rt->recorder); // these are values
 	err = gr_image_map(heap->rt->image, span->base_addr, bytes,
 			   &content->host);
+	gr_recorder_resume(heap->rt->recorder);
 	if (!err)
 		return;
 	gr_error_destroy(err);
