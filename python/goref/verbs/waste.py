@@ -112,4 +112,6 @@ means that no check has found anything, not that nothing could be saved.""",
         ),
         ("core EXE CORE waste --min-share 0% --json", "all findings"),
     ),
+    # Files without values answer this, too.
+    sample="--checks " + ",".join(c for c in CHECKS if c not in OF_VALUES),
 )
