@@ -300,7 +300,7 @@ def is_tiny(each):
 
 
 def pinned_array(heap):
-    """Of arrays that a slice or a string leads to. A pointer to one of its
+    """The arrays that a slice or a string leads to. A pointer to one of its
     values may be used for the others by unsafe code."""
     found = rows()
     for each in seen(heap):

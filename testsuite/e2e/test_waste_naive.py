@@ -96,7 +96,7 @@ BY_OTHERS = 0.05  # by goroutines, which the naive walk does not follow
 @pytest.mark.parametrize("program", OTHERS)
 @variants(newest=("default",))
 def test_other_programs(farm, variant, program):
-    """What is found in programs that were not made for it is true."""
+    """Findings in programs that were not made for it are true."""
     target = farm.target(program, variant, args=OTHERS[program])
     naive = naive_answer(target)
     run = run_goref(target, ["goref waste --json"])

@@ -5,6 +5,17 @@
 
 enum { CLASS_BYTES = 2 }; /* []uint16 */
 
+/* The classes of Go's own table, for programs without symbols. */
+static const uint16_t usual[] = {
+	0,     8,     16,    24,    32,	   48,	  64,	 80,	96,    112,
+	128,   144,   160,   176,   192,   208,	  224,	 240,	256,   288,
+	320,   352,   384,   416,   448,   480,	  512,	 576,	640,   704,
+	768,   896,   1024,  1152,  1280,  1408,  1536,	 1792,	2048,  2304,
+	2688,  3072,  3200,  3456,  4096,  4864,  5376,	 6144,	6528,  6784,
+	6912,  8192,  9472,  9728,  10240, 10880, 12288, 13568, 14336, 16384,
+	18432, 19072, 20480, 21760, 24576, 27264, 28672, 32768,
+};
+
 /* Do the classes rise from 0 to the largest small object? */
 static bool are_sane(const struct gr_size_classes *classes)
 {
@@ -38,6 +49,24 @@ static struct gr_error *read_table(const struct gr_heap *heap,
 		       err;
 }
 
+/* Take the usual classes if all spans of the heap are of them. */
+static bool take_usual(const struct gr_heap *heap, struct gr_size_classes *ret)
+{
+	ret->count = GR_ARRAY_SIZE(usual);
+	for (uint32_t i = 0; i < ret->count; i++)
+		ret->bytes[i] = usual[i];
+	// Bounded by the spans.
+	for (uint32_t i = 0; i < heap->nspans; i++) {
+		const struct gr_span *span = &heap->spans[i];
+		uint32_t class = span->spanclass >> 1;
+
+		if (class >= ret->count ||
+		    (class && span->elem_bytes != usual[class]))
+			return false;
+	}
+	return true;
+}
+
 struct gr_error *gr_size_classes_read(const struct gr_heap *heap,
 				      struct gr_size_classes *ret)
 {
@@ -51,7 +80,7 @@ struct gr_error *gr_size_classes_read(const struct gr_heap *heap,
 				UINT64_MAX,
 	};
 	err = read_table(heap, ret);
-	if (err || are_sane(ret))
+	if (err || are_sane(ret) || take_usual(heap, ret))
 		return err;
 	return gr_error_format(
 		GR_ERROR_LAYOUT,
