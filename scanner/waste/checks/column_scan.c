@@ -2,6 +2,7 @@
 #include "waste/checks/column_scan.h"
 
 #include "base/cleanup.h"
+#include "retention/type_text.h"
 
 enum {
 	MAX_NESTED = 16, /* structs in structs, in a name */
@@ -28,6 +29,20 @@ static bool is_fixed(const struct gr_type *type, const char *name)
 	       gr_has_prefix(type->name, "internal/sync.");
 }
 
+/* Is a nested struct one of another package? Its fields are not the author's to
+ * change. */
+static bool is_foreign(const struct gr_types *types, const struct gr_columns *c,
+		       const struct gr_type *type)
+{
+	const char *own, *other;
+	size_t n = gr_type_package(
+		gr_types_get(types, c->columns[0].type)->name, &own);
+	size_t m = gr_type_package(type->name, &other);
+
+	// A struct without a name belongs to the struct around it.
+	return m && (n != m || memcmp(own, other, n));
+}
+
 /* Is this a struct with fields that can be columns? */
 static struct gr_error *is_open(struct gr_types *types,
 				const struct gr_columns *c, uint32_t i,
@@ -39,7 +54,8 @@ static struct gr_error *is_open(struct gr_types *types,
 
 	*ret = false;
 	if (type->kind != GR_KIND_STRUCT || type->role != GR_ROLE_PLAIN ||
-	    column->is_fixed || type->nfields > GR_MAX_COLUMNS - c->ncolumns)
+	    column->is_fixed || (i && is_foreign(types, c, type)) ||
+	    type->nfields > GR_MAX_COLUMNS - c->ncolumns)
 		return NULL;
 	return gr_struct_layout_of(types, column->type, &layout, ret);
 }
