@@ -9,12 +9,13 @@
  *
  * jsonl: a line for each node: `id', `parent' (null: a root), `name', `depth',
  * `objects' and `bytes' of the node itself, `total_objects' and `total_bytes'
- * with all below it, or `words' and `total_words'; of a root also `kind' and, if it has them,
- * `goroutine_state', `goroutine_id', `file' and `line'. Parents come first.
+ * with all below it, or `words' and `total_words'; of a root also `kind' and,
+ * if it has them, `goroutine_state', `goroutine_id', `file' and `line'. Parents
+ * come first.
  *
  * dot: a graph of the largest nodes, few enough to read, for Graphviz. A dashed
- * node says what is left out below a node. What has less than 0.1 % of all bytes
- * has no node; the label of the graph says how much that is.
+ * node says what is left out below a node. What has less than 0.1 % of all
+ * bytes has no node; the label of the graph says how much that is.
  */
 #ifndef GR_TEXT_PROFILE_H
 #define GR_TEXT_PROFILE_H

@@ -386,8 +386,8 @@ class Heap:
         answer has the findings, the most bytes first: named tuples of plain
         values with check, bytes, count, type, field, example and advice.
 
-        checks: names of checks, or one of them; None: all. Those that read values need
-        a heap with values; `asked' of the answer says which were left out.
+        checks: names of checks, or one name; None: all. Those that read values
+        need a heap with values; `asked' of the answer says which were left out.
         min_share: the least part of the heap that a finding has; 0: any."""
         if isinstance(checks, str):
             checks = (checks,)

@@ -218,9 +218,9 @@ struct gr_error *gr_graph_need(struct gr_graph *graph, unsigned int parts,
 
 /**
  * Take sizes of objects over, for gr_array_free(), in the place of those that
- * the graph has. NULL: the sizes are the bytes of slots. What vertices retain is
- * summed again; who dominates whom does not change. A part that cannot be kept
- * is dropped.
+ * the graph has. NULL: the sizes are the bytes of slots. What vertices retain
+ * is summed again; who dominates whom does not change. A part that cannot be
+ * kept is dropped.
  *
  * @return what @p poll returned; the graph has the sizes nevertheless.
  */

@@ -9,8 +9,8 @@
  * the runtime's scan work (runtime/mgcmark.go: scanobject; gcw.heapScanWork),
  * which it shows as the metric /gc/scan/heap:bytes. The runtime counts more if
  * it scans a dense span of small objects at once, since Go 1.26 on processors
- * with such instructions (scanSpan: whole slots), and less for an object of more
- * than 128 KiB that has stretches without pointers (oblets).
+ * with such instructions (scanSpan: whole slots), and less for an object of
+ * more than 128 KiB that has stretches without pointers (oblets).
  */
 #ifndef GR_WEIGHT_H
 #define GR_WEIGHT_H

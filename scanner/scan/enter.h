@@ -18,8 +18,8 @@ struct gr_error *gr_scan_enter(struct gr_scan *scan,
 			       struct gr_sigbus_guard *guard,
 			       struct gr_answers **ret) GR_MUST_CHECK;
 
-/** gr_scan_enter() for questions whose sizes count something else than bytes, in
- * the graph that there is and in one that is made. */
+/** gr_scan_enter() for questions whose sizes count something else than bytes,
+ * in the graph that there is and in one that is made. */
 struct gr_error *gr_scan_enter_weighing(struct gr_scan *scan,
 					enum gr_weight weight,
 					struct gr_sigbus_guard *guard,
@@ -30,8 +30,8 @@ struct gr_error *gr_scan_enter_goroutines(struct gr_scan *scan,
 					  struct gr_sigbus_guard *guard,
 					  struct gr_stop **ret) GR_MUST_CHECK;
 
-/** gr_scan_enter() for questions on the runtime's buckets, which are read by the
- * question itself. */
+/** gr_scan_enter() for questions on the runtime's buckets, which are read by
+ * the question itself. */
 struct gr_error *gr_scan_enter_buckets(struct gr_scan *scan,
 				       struct gr_sigbus_guard *guard,
 				       struct gr_stop **ret) GR_MUST_CHECK;

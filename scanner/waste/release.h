@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** release: the objects that would be gone if the cuts of all rows that are not
- * small were made. */
+/** release: the objects that would be gone if all cuts were made of the rows
+ * that are not small. */
 #ifndef GR_WASTE_RELEASE_H
 #define GR_WASTE_RELEASE_H
 

@@ -66,7 +66,8 @@ static void add_others(struct gr_waste_run *run)
 	}
 }
 
-/* The checks of listed rows by object: their objects have to be judged again. */
+/* The checks of listed rows by object: their objects have to be judged
+ * again. */
 static uint32_t judging_checks(const struct gr_waste_run *run)
 {
 	uint32_t checks = 0;

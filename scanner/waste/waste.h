@@ -2,9 +2,10 @@
 /**
  * waste: memory that could be saved without changing what the program does.
  *
- * Each check is one file, checks/check_NAME.c. Bytes are those of the allocator's
- * slots: the slot now less the slot afterwards. An object is what a walk has
- * reached: garbage wastes nothing that a change of the program would save.
+ * Each check is one file, checks/check_NAME.c. Bytes are those of the
+ * allocator's slots: the slot now less the slot afterwards. An object is what a
+ * walk has reached: garbage wastes nothing that a change of the program would
+ * save.
  */
 #ifndef GR_WASTE_H
 #define GR_WASTE_H
@@ -16,8 +17,8 @@ struct gr_scan;
 
 /**
  * Find waste. Checks that need values which the target does not have are not
- * asked; gr_waste.asked says so. What a check would need of the object graph is
- * made when it has found something that is not small.
+ * asked; gr_waste.asked says so. The object graph is made only for a check that
+ * has found something that is not small.
  */
 struct gr_error *gr_scan_waste(struct gr_scan *scan,
 			       const struct gr_waste_options *options,

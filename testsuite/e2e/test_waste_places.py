@@ -273,7 +273,7 @@ def test_options(wasting):
     text = run_cli([*core, "--min-share", "0%", "--top", "2"]).stdout
     assert re.search(r"^and \d+ more \(--top 0 shows all\)$", text, re.M)
     one = run_cli([*core, "--checks", "pool", "--min-share", "0%"]).stdout
-    assert "--checks asks for pool alone" in one
+    assert "--checks asks only for pool" in one
 
 
 def test_text_has_what_the_document_has(wasting):

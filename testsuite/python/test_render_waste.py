@@ -160,7 +160,7 @@ def test_checks_without_an_answer():
     names = ["duplicate-strings", "pool", "constant-field"]
     assert report(found, checks=names).lines() == [
         f"not checked: duplicate-strings, constant-field: {why}",
-        "--checks asks for duplicate-strings, pool, constant-field alone",
+        "--checks asks only for duplicate-strings, pool, constant-field",
         "pool found nothing that would save 1 % of the heap or more",
     ]
     few = report(waste(asked=(*map(asked, names),)), checks=names).lines()
@@ -173,14 +173,14 @@ def test_doubts():
     found = waste(broken_views=1, crowded_arrays=2)
     assert report(found).lines()[:2] == [
         "1 slice or string has a length that makes no sense: what they refer "
-        "to counts as used whole",
-        "2 arrays have too many separate views, and count as used whole",
+        "to counts as fully used",
+        "2 arrays have too many separate views, and count as fully used",
     ]
     found = waste(broken_views=1234, crowded_arrays=1)
     assert report(found).lines()[:2] == [
         "1,234 slices or strings have lengths that make no sense: what they "
-        "refer to counts as used whole",
-        "1 array has too many separate views, and counts as used whole",
+        "refer to counts as fully used",
+        "1 array has too many separate views, and counts as fully used",
     ]
 
 

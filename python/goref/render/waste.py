@@ -119,7 +119,7 @@ class WasteReport(TopReport["Waste"]):
         ]
 
     def _doubts(self) -> list[str]:
-        """Damage, and limits, for each of which the answer counts too little."""
+        """Damage and limits: for each, the answer counts too little."""
         found = self.found
         lines = []
         if found.broken_views:
@@ -129,7 +129,7 @@ class WasteReport(TopReport["Waste"]):
                 views, verb = ("slices or strings", "have lengths that make")
             lines.append(
                 f"{number:,} {views} {verb} no sense: what they refer to "
-                "counts as used whole"
+                "counts as fully used"
             )
         if found.crowded_arrays:
             number = found.crowded_arrays
@@ -137,7 +137,7 @@ class WasteReport(TopReport["Waste"]):
             used = "counts" if number == 1 else "count"
             lines.append(
                 f"{counted(number, 'array')} {verb} too many separate views, "
-                f"and {used} as used whole"
+                f"and {used} as fully used"
             )
         return lines
 
@@ -153,7 +153,7 @@ class WasteReport(TopReport["Waste"]):
         ]
         if self.checks is not None:
             asked_for = ", ".join(asked.check for asked in self.found.asked)
-            lines.append(f"--checks asks for {asked_for} alone")
+            lines.append(f"--checks asks only for {asked_for}")
         return lines
 
     def summary(self) -> str:

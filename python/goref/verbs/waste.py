@@ -27,7 +27,7 @@ OF_VALUES = ("duplicate-strings", "constant-field")
 
 ONLY_CHECKS = Option(
     "checks",
-    "Make only these checks, with commas between their names (default: all). "
+    "Make only these checks, separated by commas (default: all). "
     "`goref help waste' lists them.",
     kind="names",
     value="NAME,NAME",
@@ -53,16 +53,16 @@ WASTE = Verb(
     "waste",
     "Find memory that could be saved, and say how",
     """\
-Looks for memory that the program could do without, although it does the same:
-equal strings, unused capacity, small slices that keep large arrays, empty maps,
-fields that never vary, stacks of goroutines that wait, slack of size classes.
+Looks for memory that the program does not need for what it does: equal strings,
+unused capacity, small slices that keep large arrays, maps with few entries,
+fields that never vary, stacks of waiting goroutines, slack of size classes.
 Each finding has the bytes that its change alone would save, how many objects
 waste them, the type and field to change, the address of one of them, and what
-to do. The last line has the sum; what two changes would both save counts once.
+to do. The last line has the total; what two changes would both save counts
+once.
 
-Bytes are those of the allocator's slots: the slot now less the slot afterwards.
-Only objects that are reached count: garbage wastes nothing that a change of the
-program would save.""",
+Bytes are those of the allocator's slots: the slot now less the slot after the
+change. Only reached objects count: a collection frees garbage anyway.""",
     (ONLY_CHECKS, MIN_SHARE, TOP_WASTE, *COMMON),
     details="""\
 The checks:
@@ -71,39 +71,40 @@ duplicate-strings: strings and byte slices with equal contents.
 
 slice-capacity: capacity of slices beyond their length.
 
-pinned-array: arrays that are kept whole by slices or strings of a small part.
+pinned-array: arrays that slices or strings of a small part keep whole.
 
-sparse-map: maps that have grown and are nearly empty.
+sparse-map: maps with more room than their entries need.
 
 constant-field: fields that have one value in all objects of a type.
 
 goroutine-stack: stacks of waiting goroutines beyond what they use.
 
-stuck-finalizer: what only finalizers and cleanups hold that do not run.
+stuck-finalizer: what only finalizers and cleanups that never run hold.
 
-gc-headroom: memory that GOGC lets garbage take; advice without bytes.
+gc-headroom: memory that GOGC leaves to garbage; advice without bytes.
 
 context-children: contexts that nobody has cancelled.
 
-pool: what only a sync.Pool holds.
+pool: buffers in a sync.Pool or a free list that are far larger than the others.
 
-size-class: types that are a little larger than a size class.
+size-class: types that are slightly larger than a size class.
 
-field-order: structs that another order of fields would make smaller.
+field-order: structs that would be smaller with their fields in another order.
 
-tiny-objects: small objects that could be a part of another one.
+tiny-objects: small objects that could be part of the object that holds them.
 
-far-timers: what timers hold that are due in the far future.
+far-timers: what only timers hold that fire in more than an hour.
 
-library-tax: what the tables and caches of libraries hold.
+library-tax: what only the tables and caches of known libraries hold.
 
 duplicate-strings and constant-field read values. A file that was saved without
 values does not have them. To make these checks, `attach' also copies objects
-without pointers, which takes longer: its estimate of the pause has them, and
---checks leaves these checks out. --snapshot makes the pause shorter.
+without pointers, which takes longer; its estimate of the pause includes this.
+Use --checks to leave these checks out, or --snapshot for a shorter pause.
 
-A finding of less than 1 % of the heap is left out (--min-share). No finding
-means that no check has found anything, not that nothing could be saved.""",
+Findings of less than 1 % of the heap are left out (--min-share). If there is no
+finding, no check has found anything; this does not prove that nothing could be
+saved.""",
     examples=(
         ("core EXE CORE waste", "what could be saved"),
         (

@@ -63,9 +63,9 @@ gr_scan_finalization(struct gr_scan *scan, bool with_pools,
 		     struct gr_finalization **ret) GR_MUST_CHECK;
 void gr_finalization_destroy(struct gr_finalization *f);
 
-/** Find the goroutines that run finalizers and cleanups. Entries that one of them
- * runs are taken off the numbers of those queued, which are known. @p f needs
- * gr_finalization_destroy(), or free() of its runners. */
+/** Find the goroutines that run finalizers and cleanups. Entries that one of
+ * them runs are taken off the numbers of those queued, which are known. @p f
+ * needs gr_finalization_destroy(), or free() of its runners. */
 struct gr_error *
 gr_finalization_find_runners(struct gr_stop *stop,
 			     struct gr_finalization *f) GR_MUST_CHECK;

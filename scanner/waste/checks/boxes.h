@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * boxes: which small objects are values that an interface holds, and in which
- * blocks of the tiny allocator there is nothing else.
+ * boxes: the small objects that are values of interfaces, and the blocks of the
+ * tiny allocator that hold nothing else.
  *
- * An interface points to the value, unless the value is a pointer itself. Several
- * values without pointers share a block of 16 bytes, which is free when none of
- * them is left. So the block of a value is saved only if the others are values
- * in interfaces or behind pointers to their type, too. Words of roots are not
- * looked at. Source: runtime/iface.go (convT), runtime/malloc.go (mallocgcTiny).
+ * An interface points to the value, unless the value is a pointer itself.
+ * Several values without pointers share a block of 16 bytes, which is free when
+ * none of them is left. So the block of a value is saved only if the others are
+ * values in interfaces or behind pointers to their type, too. Words of roots
+ * are not looked at. Source: runtime/iface.go (convT), runtime/malloc.go
+ * (mallocgcTiny).
  */
 #ifndef GR_BOXES_H
 #define GR_BOXES_H
@@ -57,8 +58,8 @@ struct gr_error *gr_boxes_init(struct gr_boxes *boxes,
 			       struct gr_type_plans *plans) GR_MUST_CHECK;
 void gr_boxes_deinit(struct gr_boxes *boxes);
 
-/** Find the words of values of a type that may lead to boxes. *@p ret: there are
- * some. */
+/** Find the words of values of a type that may lead to boxes. *@p ret: there
+ * are some. */
 struct gr_error *gr_boxes_prepare(struct gr_boxes *boxes, gr_type_id type,
 				  const struct gr_type_plan *plan,
 				  bool *ret) GR_MUST_CHECK;
@@ -68,16 +69,16 @@ struct gr_error *gr_boxes_look(struct gr_boxes *boxes, gr_type_id type,
 			       uint64_t type_bytes, uint64_t count,
 			       const uint8_t *host) GR_MUST_CHECK;
 
-/** The same of @p count buckets or groups of a map, whose keys and elements were
- * prepared. */
+/** The same of @p count buckets or groups of a map, whose keys and elements
+ * were prepared. */
 struct gr_error *gr_boxes_look_map(struct gr_boxes *boxes,
 				   const struct gr_map_shape *shape,
 				   gr_type_id key, gr_type_id elem,
 				   uint64_t count,
 				   const uint8_t *host) GR_MUST_CHECK;
 
-/** Does a block of the tiny allocator have one value only, or are all of them in
- * interfaces and behind pointers? */
+/** Does a block of the tiny allocator have one value only, or are all of them
+ * in interfaces and behind pointers? */
 bool gr_boxes_fill(const struct gr_boxes *boxes,
 		   const struct gr_reach_table *reach, gr_obj obj);
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Slices with more capacity than length. What the slices of an array reach takes
- * as many slots as there are separate intervals; with their lengths alone, it
- * would take smaller ones. What no slice reaches is the finding of pinned-array.
+ * Slices with more capacity than length. What the slices of an array reach
+ * takes as many slots as there are separate intervals; with their lengths
+ * alone, it would take smaller ones. What no slice reaches is the finding of
+ * pinned-array.
  */
 #include "waste/checks/checks.h"
 
@@ -58,9 +59,9 @@ static void judge(struct gr_waste_run *run,
 
 const struct gr_check gr_check_capacity = {
 	.id = GR_WASTE_SLICE_CAPACITY,
-	.advice = "Make these slices with the length that they will have, or "
-		  "copy them once they are complete (slices.Clone): "
-		  "slices.Clip alone keeps the array.",
+	.advice = "Make these slices with their final length, or copy them "
+		  "once they are complete (slices.Clone): slices.Clip alone "
+		  "keeps the array.",
 	.is_by_place = true,
 	.applies = applies,
 	.judge = judge,

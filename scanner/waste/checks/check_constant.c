@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Fields that have one value in all objects of their type. Objects are those
- * that are one struct; structs in arrays and in other structs are not looked at,
- * and the sentence says so.
+ * that are one struct; structs in arrays and in other structs are not looked
+ * at, and the sentence says so.
  */
 #include "base/cleanup.h"
 #include "waste/checks/checks.h"
@@ -150,8 +150,8 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 	*advice = gr_arena_internf(
 		arena,
 		"Remove these fields, or move them out of the struct: they "
-		"have %s in all %" PRIu64 " objects that are one such struct.",
-		is_zero ? "zero or nil" : "one value", columns->objects);
+		"are %s in all %" PRIu64 " objects that are one such struct.",
+		is_zero ? "zero or nil" : "equal", columns->objects);
 	return *field && *advice ? NULL : &gr_enomem;
 }
 

@@ -76,7 +76,8 @@ static uint64_t address_of(const struct finder *f, gr_obj obj)
 	return gr_heap_object_addr(f->run->heap, obj);
 }
 
-/* The offsets in an object that is one value of a type; NULL: it is no context. */
+/* The offsets in an object that is one value of a type; NULL: it is no
+ * context. */
 static const struct gr_context_type *context_of(const struct finder *f,
 						gr_obj obj)
 {
@@ -99,7 +100,7 @@ static struct gr_error *read_word(struct finder *f, uint64_t addr,
 	return err;
 }
 
-// ------------------------------------------------------------------ the parents
+// ----------------------------------------------------------------- the parents
 
 static struct gr_error *add_parent(struct finder *f, gr_obj obj, uint64_t addr,
 				   uint32_t children_off)
@@ -141,7 +142,7 @@ static struct gr_error *find_parents(struct finder *f)
 	return err;
 }
 
-// ----------------------------------------------------------------- the children
+// ---------------------------------------------------------------- the children
 
 /* Add the child of an entry: its key is an interface. */
 static struct gr_error *add_child(struct finder *f, uint32_t parent,
@@ -207,7 +208,7 @@ static struct gr_error *cut_timer(struct finder *f, const struct child *child,
 		       gr_timer_cuts_add(&f->timers, obj, &f->sets, group);
 }
 
-// --------------------------------------------------------------------- the rows
+// -------------------------------------------------------------------- the rows
 
 static struct gr_error *find_group(struct finder *f, const struct child *child,
 				   uint32_t *ret)

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Strings and byte slices with equal bytes, each in an object of its own. All but
- * the one at the lowest address could be that one. An object counts if all that is
- * reached of it is one string or one slice, so that it would be garbage: a piece
- * of it that is kept elsewhere would keep it.
+ * Strings and byte slices with equal bytes, each in an object of its own. All
+ * but the one at the lowest address could be that one. An object counts if all
+ * that is reached of it is one string or one slice, so that it would be
+ * garbage: a piece of it that is kept elsewhere would keep it.
  *
- * Equal objects are found by sorting hashes, in parts of the range of hashes, so
- * that the table stays small. Equal hashes are only candidates: bytes decide.
+ * Equal objects are found by sorting hashes, in parts of the range of hashes,
+ * so that the table stays small. Equal hashes are only candidates: bytes
+ * decide.
  */
 #include "waste/checks/checks.h"
 
@@ -60,7 +61,8 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 	       is_bytes(run->types, kind->type);
 }
 
-/* Would the object be garbage without one string or slice? Then get its bytes. */
+/* Would the object be garbage without one string or slice? Then get its
+ * bytes. */
 static bool find_range(const struct gr_waste_run *run,
 		       const struct gr_waste_object *object, struct range *ret)
 {
@@ -288,8 +290,8 @@ static void judge(struct gr_waste_run *run,
 
 const struct gr_check gr_check_duplicates = {
 	.id = GR_WASTE_DUPLICATE_STRINGS,
-	.advice = "Keep one of all equal values: intern them (package unique, "
-		  "or a map of those that are known).",
+	.advice = "Intern these values, so that only one of equal ones is kept "
+		  "(package unique, or a map of known values).",
 	.is_by_place = true,
 	.reached = reached,
 	.end = end,

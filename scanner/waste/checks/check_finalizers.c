@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * stuck-finalizer: what only the queue of finalizers or cleanups holds while the
- * goroutine that runs them is blocked; and objects that their own finalizer or
- * cleanup keeps alive, so that it never runs.
+ * stuck-finalizer: what only the queue of finalizers or cleanups holds while
+ * the goroutine that runs them is blocked; and objects that their own finalizer
+ * or cleanup keeps alive, so that it never runs.
  */
 #include "base/cleanup.h"
 #include "goroutines/finalizers/finalization.h"
@@ -41,7 +41,7 @@ static bool is_finalizer(const struct gr_root *root)
 	return root->kind == GR_ROOT_FINALIZER || root->kind == GR_ROOT_CLEANUP;
 }
 
-// ------------------------------------------------------------------- the queues
+// ------------------------------------------------------------------ the queues
 
 /* Count the entries of both queues. */
 static struct gr_error *count_queued(struct finder *f)
@@ -107,10 +107,10 @@ static struct gr_error *ask_queues(struct finder *f)
 	return err;
 }
 
-// ------------------------------------------------------------------- the cycles
+// ------------------------------------------------------------------ the cycles
 
-/* Does the walk come to an object from a finalizer or a cleanup? If it takes too
- * long to tell, it may. */
+/* Does the walk come to an object from a finalizer or a cleanup? If it takes
+ * too long to tell, it may. */
 static bool is_below(const struct finder *f, gr_obj obj, uint64_t *steps)
 {
 	const struct gr_tree *tree = &f->run->answers->kept_walk->m.tree;
@@ -173,10 +173,10 @@ static struct gr_error *may_hold_enough(struct finder *f, bool *ret)
 	return err;
 }
 
-// --------------------------------------------------------------------- the rows
+// -------------------------------------------------------------------- the rows
 
-/* The root of the list that a vertex is, if it is one of a finalizer or cleanup;
- * else NULL. */
+/* The root of the list that a vertex is, if it is one of a finalizer or
+ * cleanup; else NULL. */
 static const struct gr_root *root_of(const struct finder *f, size_t i)
 {
 	const struct gr_root_vertex *vertex =
@@ -250,7 +250,7 @@ static const char *advise_queue(const struct finder *f)
 
 	return gr_arena_internf(&f->run->answers->stop->program->arena,
 				"Goroutine %" PRIu64
-				" runs %s and is blocked in %s (%s): let "
+				" runs %s and is blocked in %s (%s): make "
 				"it return, or start a goroutine in it.",
 				r->goroutine.id, r->runs, call,
 				r->goroutine.wait_reason);
@@ -290,12 +290,12 @@ static struct gr_error *add_group(struct finder *f,
 		.type = group->type,
 		.field = "",
 		.advice = strcmp(group->kind, "cleanup") != 0 ?
-				  "These finalizers never run: what they or "
-				  "their objects refer to leads back to the "
-				  "object. Break the cycle." :
+				  "These finalizers never run: the finalizer "
+				  "or its object leads back to the object. "
+				  "Break the cycle." :
 				  "These cleanups never run: their function or "
-				  "argument leads back to the object. Let them "
-				  "not refer to it.",
+				  "argument leads back to the object. Remove "
+				  "this reference.",
 	};
 
 	if (!row.bytes || row.bytes < gr_waste_min_bytes(f->run))
@@ -347,7 +347,7 @@ static struct gr_error *find(struct gr_waste_run *run)
 
 const struct gr_check gr_check_finalizers = {
 	.id = GR_WASTE_STUCK_FINALIZER,
-	.advice = "Let finalizers and cleanups return, and not refer to their "
-		  "object.",
+	.advice = "Make finalizers and cleanups return, and let none lead back "
+		  "to its object.",
 	.find = find,
 };

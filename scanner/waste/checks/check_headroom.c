@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * gc-headroom: how far the collector lets the heap grow. This is advice: it saves
- * nothing by itself.
+ * gc-headroom: how far the collector lets the heap grow. This is advice: it
+ * saves nothing by itself.
  */
 #include "base/text.h"
 #include "scan/answers.h"
@@ -98,7 +98,8 @@ static struct gr_error *add(struct gr_waste_run *run,
 
 	put_settings(&text, c);
 	gr_text_put(&text,
-		    ": %s of the heap are live, a collection now would free %s",
+		    ": %s of the heap is live, and a collection now would "
+		    "free %s",
 		    gr_text_bytes(live, bytes, sizeof(bytes)),
 		    gr_text_bytes(allocated > live ? allocated - live : 0,
 				  garbage, sizeof(garbage)));

@@ -178,8 +178,8 @@ static struct gr_error *cut_objects(struct finder *f)
 	return err;
 }
 
-/* The name of the package variable that a root of the graph belongs to; NULL: it
- * is of another kind. */
+/* The name of the package variable that a root of the graph belongs to; NULL:
+ * it is of another kind. */
 static const char *variable_of(const struct gr_heap_graph *hg,
 			       const struct gr_root_list *list,
 			       const struct gr_root_vertex *vertex)
@@ -270,6 +270,6 @@ static struct gr_error *find(struct gr_waste_run *run)
 
 const struct gr_check gr_check_library_tax = {
 	.id = GR_WASTE_LIBRARY_TAX,
-	.advice = "Make fewer of the objects that this library keeps.",
+	.advice = "Create fewer of the objects that this library keeps.",
 	.find = find,
 };

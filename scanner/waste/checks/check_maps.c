@@ -110,9 +110,9 @@ static struct gr_error *find(struct gr_waste_run *run)
 
 const struct gr_check gr_check_maps = {
 	.id = GR_WASTE_SPARSE_MAP,
-	.advice = "Copy the entries into a new map of the right size when the "
-		  "map has been emptied, or make it for fewer entries: a map "
-		  "never shrinks.",
+	.advice = "Copy the entries into a new map of the right size after "
+		  "many deletions, or make the map with a smaller size hint: a "
+		  "map never shrinks.",
 	.is_by_place = true,
 	.begin = begin,
 	.end = end,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Arrays of which only a part can be reached: a substring, a slice of a slice, a
- * match of a regular expression. Copies of the separate parts would take smaller
- * slots. Only a whole mark knows that no other view exists.
+ * Arrays of which only a part can be reached: a substring, a slice of a slice,
+ * a match of a regular expression. Copies of the separate parts would take
+ * smaller slots. Only a whole mark knows that no other view exists.
  */
 #include "waste/checks/checks.h"
 
@@ -34,8 +34,8 @@ static void judge(struct gr_waste_run *run,
 
 const struct gr_check gr_check_pinned = {
 	.id = GR_WASTE_PINNED_ARRAY,
-	.advice = "Copy what is kept of these arrays (strings.Clone, "
-		  "slices.Clone): a small part keeps each of them whole.",
+	.advice = "Copy the part that is in use (strings.Clone, slices.Clone): "
+		  "it keeps the whole array alive.",
 	.is_by_place = true,
 	.applies = applies,
 	.judge = judge,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * pool: buffers in a sync.Pool or a free list whose arrays are far larger than
- * those of the others. One large use makes such a buffer, and the pool keeps it.
+ * those of the others. One large use makes such a buffer, and the pool keeps
+ * it.
  */
 #include "waste/checks/check_pools.h"
 
@@ -66,7 +67,7 @@ static void finder_deinit(struct finder *f)
 	outlier_vector_deinit(&f->outliers);
 }
 
-// ------------------------------------------------------------------- the arrays
+// ------------------------------------------------------------------ the arrays
 
 /* Take the array of the slice whose header lies at @p addr, if it is larger. */
 static struct gr_error *take_slice(struct finder *f, uint64_t addr,
@@ -172,7 +173,7 @@ static struct gr_error *judge(struct finder *f, struct pool pool)
 		       gr_runtime_append(f->rt, pool_vector, &f->pools, pool);
 }
 
-// -------------------------------------------------------------------- the pools
+// ------------------------------------------------------------------- the pools
 
 /* The value that an item points to, or that was boxed for the interface. */
 static struct gr_error *add_item(struct finder *f,
@@ -239,7 +240,7 @@ static struct gr_error *judge_pools(struct finder *f)
 	return err;
 }
 
-// ----------------------------------------------------------------- the channels
+// ---------------------------------------------------------------- the channels
 
 static struct gr_error *judge_channel(struct finder *f,
 				      struct gr_free_lists *lists, gr_obj obj,
@@ -282,7 +283,7 @@ static struct gr_error *judge_channels(struct finder *f)
 	return err;
 }
 
-// --------------------------------------------------------------------- the rows
+// -------------------------------------------------------------------- the rows
 
 /* Mark the objects that only pools hold: a bit a vertex. */
 static struct gr_error *find_kept(struct finder *f, uint64_t *kept)
@@ -374,7 +375,7 @@ static void end(struct gr_waste_run *run)
 	free(f);
 }
 
-// -------------------------------------------------------------------- the check
+// ------------------------------------------------------------------- the check
 
 static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 {
@@ -445,9 +446,9 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 		return err;
 	*advice = gr_arena_internf(
 		&run->answers->stop->program->arena,
-		"Do not put buffers back that have grown far: the arrays of "
-		"%" PRIu64 " of %" PRIu64 " are over %d times as large as the "
-		"median one, of %s.",
+		"Do not put buffers back that have grown large: the arrays of "
+		"%" PRIu64 " of %" PRIu64 " are more than %d times as large as "
+		"the median, %s.",
 		row->count, pool->buffers, GR_OUTLIER_TIMES,
 		gr_text_bytes(pool->median, text, sizeof(text)));
 	return *advice ? NULL : &gr_enomem;
@@ -455,7 +456,7 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 
 const struct gr_check gr_check_pools = {
 	.id = GR_WASTE_POOL,
-	.advice = "Do not put buffers back that have grown far.",
+	.advice = "Do not put buffers back that have grown large.",
 	.begin = begin,
 	.end = end,
 	.applies = applies,

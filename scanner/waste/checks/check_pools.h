@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** check_pools: which arrays of a pool are far larger than the others. */
+/** check_pools: tells arrays of a pool that are far larger than the others. */
 #ifndef GR_CHECK_POOLS_H
 #define GR_CHECK_POOLS_H
 

@@ -135,8 +135,8 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 		run->heap->rt->arena,
 		"Make the type at least %" PRIu64
 		" byte%s smaller: its %" PRIu64
-		" bytes%s take a slot of %" PRIu64 ", the next smaller one has "
-		"%" PRIu64 ".",
+		" bytes%s take a slot of %" PRIu64
+		", and the next smaller slot has %" PRIu64 ".",
 		fact->lose_bytes, fact->lose_bytes == 1 ? "" : "s",
 		info->size_bytes,
 		fact->is_by_header ? " and the malloc header of 8" : "",

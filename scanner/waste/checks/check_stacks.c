@@ -146,15 +146,15 @@ static const char *advise(struct finder *f, const struct group *group)
 	char text[TEXT_BYTES];
 
 	if (!group->shrinking)
-		return "Deep calls have grown these stacks: make them in "
+		return "Deep calls have grown these stacks: make such calls in "
 		       "goroutines that end, or park fewer goroutines. No "
 		       "collection shrinks a stack of which a quarter is used.";
 	return gr_arena_internf(
 		arena,
-		"Deep calls have grown these stacks: make them in goroutines "
-		"that end, or park fewer goroutines. Collections will free %s "
-		"of this: each halves a stack of which less than a quarter is "
-		"used.",
+		"Deep calls have grown these stacks: make such calls in "
+		"goroutines that end, or park fewer goroutines. Collections "
+		"will free %s of this: each halves a stack of which less than "
+		"a quarter is used.",
 		gr_text_bytes(group->shrinking, text, sizeof(text)));
 }
 

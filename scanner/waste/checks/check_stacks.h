@@ -28,8 +28,8 @@ static inline uint64_t gr_smallest_stack(uint64_t used_bytes,
 }
 
 /** The size at which collections stop to halve a stack of @p stack_bytes. A
- * collection halves a stack of which less than a quarter is used, and the frames
- * that may not grow it count as used. */
+ * collection halves a stack of which less than a quarter is used, and the
+ * frames that may not grow it count as used. */
 static inline uint64_t
 gr_shrunk_stack(uint64_t stack_bytes, uint64_t used_bytes, uint64_t guard_bytes)
 {

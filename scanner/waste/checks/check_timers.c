@@ -44,7 +44,7 @@ static void finder_deinit(struct finder *f)
 	gr_cut_sets_deinit(&f->sets);
 }
 
-// ------------------------------------------------------------------- the timers
+// ------------------------------------------------------------------ the timers
 
 static struct gr_error *read_word(struct finder *f, uint64_t addr,
 				  uint64_t *ret)
@@ -183,7 +183,7 @@ static struct gr_error *find_timers(struct finder *f)
 	return err;
 }
 
-// -------------------------------------------------------------------- the bytes
+// ------------------------------------------------------------------- the bytes
 
 /* Can what is below the timers be enough for a row? */
 static struct gr_error *may_hold_enough(struct finder *f, bool *ret)
@@ -234,7 +234,7 @@ static struct gr_error *add_rows(struct finder *f)
 	return err;
 }
 
-// ------------------------------------------------------------------- the answer
+// ------------------------------------------------------------------ the answer
 
 /* Say why the check was not answered. */
 static void give_up(struct gr_waste_run *run, const char *why)
@@ -276,7 +276,7 @@ static struct gr_error *find(struct gr_waste_run *run)
 
 const struct gr_check gr_check_timers = {
 	.id = GR_WASTE_FAR_TIMERS,
-	.advice = "Stop timers that are no longer needed, or let their "
-		  "functions hold less.",
+	.advice = "Stop timers that are no longer needed, or make their "
+		  "functions refer to less.",
 	.find = find,
 };

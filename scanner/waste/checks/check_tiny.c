@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Objects so small that they cost more than their value: it could lie in its
- * holder, in the place of the interface, pointer, slice or map that leads to it.
+ * holder, in the place of the interface, pointer, slice or map that leads to
+ * it.
  *
  * The holder is the object from which the walk first reached the value. An
  * object that several of them share counts once, there. The holder grows by the
- * value less what it replaces: if it is a record, to the slot of that size, else
- * by the bytes. That it may shrink is not counted.
+ * value less what it replaces: if it is a record, to the slot of that size,
+ * else by the bytes. That it may shrink is not counted.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -401,7 +402,7 @@ static struct gr_error *find(struct gr_waste_run *run)
 
 const struct gr_check gr_check_tiny = {
 	.id = GR_WASTE_TINY_OBJECTS,
-	.advice = "Keep these small values in their holder instead of behind a "
+	.advice = "Store these small values in their holder and not behind a "
 		  "pointer, an interface, a slice or a map.",
 	.is_by_place = true,
 	.begin = begin,

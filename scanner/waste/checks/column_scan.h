@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * column_scan: which fields of a struct type have one value in all objects that
- * were seen.
+ * column_scan: finds the fields of a struct type that have one value in all
+ * objects that were seen.
  *
  * The fields of nested structs are columns, too, and an array is one column. A
  * column that nobody could remove is *fixed*: padding with the name `_`, and

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * forest: sums over the nearest parents of the walk. Each object has one parent,
- * an object or a root, so parents make a forest.
+ * forest: sums over the nearest parents of the walk. Each object has one
+ * parent, an object or a root, so parents make a forest.
  *
- * All that a vertex alone keeps alive is below it in this forest: the sum is an
- * upper bound of it that needs no object graph.
+ * All that a vertex alone keeps alive is below it in this forest. So the sum is
+ * an upper bound of it, and needs no object graph.
  */
 #ifndef GR_WASTE_FOREST_H
 #define GR_WASTE_FOREST_H
@@ -22,9 +22,9 @@ struct gr_forest_spec {
 };
 
 /**
- * Add up the slots of objects by class. An object has the class of its own type,
- * else that of the nearest parent that has one, else that of the root. Takes
- * time linear in the objects, and a byte an object while it runs.
+ * Add up the slots of objects by class. An object has the class of its own
+ * type, else that of the nearest parent that has one, else that of the root.
+ * Takes time linear in the objects, and a byte an object while it runs.
  *
  * @param[out] bytes GR_FOREST_CLASSES sums.
  */

@@ -14,8 +14,8 @@
 	"Import only the generated packages that are used: each keeps " \
 	"its descriptors."
 #define CACHES                                                                \
-	"This cache never forgets: make no new types, functions or patterns " \
-	"while the program runs."
+	"This cache never drops an entry: create no new types, functions or " \
+	"patterns while the program runs."
 
 /* Rows of one name are one library: the first of them. */
 const struct gr_library gr_known_libraries[] = {
@@ -73,7 +73,7 @@ const struct gr_library gr_known_libraries[] = {
 	{ "encoding/xml", "", "encoding/xml", CACHES },
 	{ "encoding/gob", "", "encoding/gob", CACHES },
 	{ "regexp", "", "regexp", CACHES },
-	{ "unique", "", "unique", "Make handles of fewer different values." },
+	{ "unique", "", "unique", "Make handles for fewer distinct values." },
 	{ "gorm.io/gorm/schema", "", "gorm.io/gorm/schema", CACHES },
 	{ "github.com/json-iterator/go", "", "github.com/json-iterator/go",
 	  CACHES },

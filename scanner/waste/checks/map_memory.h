@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * map_memory: the header of a map, and the slots of all pieces behind it. Source:
- * runtime/map.go (hmap, mapextra), internal/runtime/maps (Map, table).
+ * map_memory: the header of a map, and the slots of all pieces behind it.
+ * Source: runtime/map.go (hmap, mapextra), internal/runtime/maps (Map, table).
  */
 #ifndef GR_MAP_MEMORY_H
 #define GR_MAP_MEMORY_H
@@ -35,9 +35,9 @@ struct gr_error *gr_map_kind_create(const struct gr_heap *heap,
 				    struct gr_map_kind **ret) GR_MUST_CHECK;
 
 /**
- * Read the header of a map from an object with pointers, which has @p bytes at @p
- * host, if it is a header: no other piece of a map has a slot of this size and
- * such words. Inner loop: a cache miss or two.
+ * Read the header of a map from an object with pointers, which has @p bytes at
+ * @p host, if it is a header: no other piece of a map has a slot of this size
+ * and such words. Inner loop: a cache miss or two.
  */
 bool gr_map_facts_read(const struct gr_map_kind *kind, uint64_t slot_bytes,
 		       const uint8_t *host, struct gr_map_facts *ret);

@@ -40,8 +40,8 @@ static double ratio(const struct spread *s, uint64_t n)
 
 /*
  * The expected number of times that a place has more than @p most entries, more
- * than 2 * most ... if @p is_repeated, else only the first. Terms are relative to
- * the one at the mean, so that none is too small for a double.
+ * than 2 * most ... if @p is_repeated, else only the first. Terms are relative
+ * to the one at the mean, so that none is too small for a double.
  */
 static double expect_above(const struct spread *s, uint64_t most,
 			   bool is_repeated)
@@ -76,7 +76,8 @@ static double root_of(double x)
 	return root;
 }
 
-/* As many of @p places as are expected to overflow, and three deviations more. */
+/* As many of @p places as are expected to overflow, and three deviations
+ * more. */
 static uint64_t bound(double places, double each)
 {
 	double mean = places * each;

@@ -27,9 +27,9 @@ struct gr_map_pieces {
 #define GR_MAP_MAX_ENTRIES (UINT64_C(1) << 48)
 
 /**
- * The slots of all pieces of a map with so many entries, its header included. It
- * depends on the hash function how many tables are split and how many buckets
- * overflow: this is more than nearly all such maps have (three standard
+ * The slots of all pieces of a map with so many entries, its header included.
+ * It depends on the hash function how many tables are split and how many
+ * buckets overflow: this is more than nearly all such maps have (three standard
  * deviations above the mean).
  */
 uint64_t gr_map_fresh_bytes(const struct gr_map_pieces *pieces,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A table of a pool is an array of poolLocal, one for each P: a private item and
- * a chain of rings. The tail of the chain is its oldest ring, and leads to the
- * newer ones.
+ * A table of a pool is an array of poolLocal, one for each P: a private item
+ * and a chain of rings. The tail of the chain is its oldest ring, and leads to
+ * the newer ones.
  */
 #include "waste/checks/pool_items.h"
 

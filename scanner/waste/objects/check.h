@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * check: what a check is, and what it is given.
+ * check: the functions of a check, and what they are given.
  *
  * Most checks judge objects, one by one, in the order of addresses. They are
- * asked twice: for the rows, and, when it is known which rows are not small, for
- * the total. A check must give the same answer both times. Other checks find
- * their rows by themselves (check_stacks.c).
+ * asked twice: for the rows, and, when it is known which rows are not small,
+ * for the total. A check must give the same answer both times. Other checks
+ * find their rows by themselves (check_stacks.c).
  */
 #ifndef GR_WASTE_CHECK_H
 #define GR_WASTE_CHECK_H
@@ -42,7 +42,8 @@ struct gr_waste_run {
 	struct gr_answers *answers;
 	const struct gr_heap *heap;
 	struct gr_types *types;
-	/** The object that leads to each one, its label, whether it is reached. */
+	/** The object that leads to each one, its label, whether it is
+	 * reached. */
 	const struct gr_parents *parents;
 	struct gr_type_plans plans;
 	struct gr_waste_kinds kinds;
@@ -88,8 +89,8 @@ struct gr_check {
 	/** See each object once, before any is judged. */
 	struct gr_error *(*look)(struct gr_waste_run *run,
 				 const struct gr_waste_object *object);
-	/** Tell what the object would save. Inner loop: no allocation, no search
-	 * that is longer than a cache miss or two. */
+	/** Tell what the object would save. Inner loop: no allocation, no
+	 * search that is longer than a cache miss or two. */
 	void (*judge)(struct gr_waste_run *run,
 		      const struct gr_waste_object *object,
 		      struct gr_saving *ret);
@@ -99,8 +100,8 @@ struct gr_check {
 
 	/** Name a row that is not by place: its type and field, interned in the
 	 * program's arena; each is "" before the call. @p example is the
-	 * address of an object with the key. Set *@p advice for another sentence
-	 * than the check's. */
+	 * address of an object with the key. Set *@p advice for another
+	 * sentence than the check's. */
 	struct gr_error *(*name)(struct gr_waste_run *run, uint64_t key,
 				 uint64_t example, const char **type,
 				 const char **field, const char **advice);
@@ -110,7 +111,7 @@ struct gr_check {
 const struct gr_check *gr_waste_check(const struct gr_waste_run *run,
 				      enum gr_waste_check id);
 
-/** Is the check asked, with what it needs? */
+/** Is the check asked, and is what it needs there? */
 bool gr_waste_is_asked(const struct gr_waste_run *run, enum gr_waste_check id);
 
 /**

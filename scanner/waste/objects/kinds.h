@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** kinds: what the objects of each label are, found out once. */
+/** kinds: the form and the type of the objects of each label, found once. */
 #ifndef GR_WASTE_KINDS_H
 #define GR_WASTE_KINDS_H
 
@@ -9,7 +9,7 @@
 
 struct gr_waste_run;
 
-/** The use of memory with a label (mark/parents.h). */
+/** The form of memory with a label (mark/parents.h). */
 enum gr_form {
 	GR_FORM_UNKNOWN, /**< No type; or only that of its beginning. */
 	GR_FORM_RECORD,	 /**< One value of the type. */
@@ -24,8 +24,8 @@ struct gr_waste_kind {
 	uint32_t label;
 	enum gr_form form;
 	gr_type_id type;     /**< As the form says; GR_TYPE_NONE: unknown. */
-	uint64_t unit_bytes; /**< A value of the type has so many; 0: unknown. */
-	const struct gr_type_plan *plan; /**< The plan of a value; never NULL. */
+	uint64_t unit_bytes; /**< The size of a value of it; 0: unknown. */
+	const struct gr_type_plan *plan; /**< That of a value; never NULL. */
 	uint32_t checks; /**< That judge them: bits of gr_waste_check. */
 };
 

@@ -6,8 +6,8 @@
 #include "waste/objects/check.h"
 
 /**
- * Name the place of an object: *@p type is the struct or the variable, *@p field
- * the way from there, `.names[]`; or "". Both are interned.
+ * Name the place of an object: *@p type is the struct or the variable,
+ * *@p field the way from there, `.names[]`; or "". Both are interned.
  */
 struct gr_error *gr_waste_place_name(struct gr_waste_run *run, gr_obj obj,
 				     const char **type,

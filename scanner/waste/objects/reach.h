@@ -3,10 +3,11 @@
  * reach: which bytes of each object the program can reach, and which of them it
  * uses.
  *
- * A *view* is a pointer with what its type says of the memory behind it: a string
- * reaches its bytes, a slice its capacity and uses its length, a pointer its
- * value. A pointer whose type is not known reaches the whole object. The union of
- * all views of an object is a list of separate intervals, almost always one.
+ * A *view* is a pointer with what its type says of the memory behind it: a
+ * string reaches its bytes, a slice its capacity and uses its length, a pointer
+ * its value. A pointer whose type is not known reaches the whole object. The
+ * union of all views of an object is a list of separate intervals, almost
+ * always one.
  *
  * An object takes 6 bytes and a bit. Large objects, and those with several
  * intervals, have an entry in a table.

@@ -40,7 +40,7 @@ struct gr_views {
 	struct gr_waiting_view waiting[GR_VIEWS_AHEAD];
 	uint32_t nwaiting; /**< Views so far; the ring has the last of them. */
 	struct gr_map_header_vector headers;
-	uint64_t *walked; /**< A bit an object: a piece of a map that is read. */
+	uint64_t *walked; /**< A bit an object: a map piece that is read. */
 	struct gr_view_type dynamic[GR_DYNAMIC_TYPES];
 	struct gr_map_shape shape; /**< That of shape_type, if it has bytes. */
 	gr_type_id shape_type;

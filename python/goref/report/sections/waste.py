@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 _TITLE = "What could be saved"
 _LEAD = (
-    "Memory that the program could do without, although it does the same. Each "
-    "row has the bytes that its change alone would save, in slots of the "
-    "allocator. What two changes would both save counts once in the sum."
+    "Memory that the program does not need for what it does. Each row has the "
+    "bytes that its change alone would save, in slots of the allocator. The "
+    "total counts once what two changes would both save."
 )
 
 
