@@ -8,13 +8,14 @@ import signal
 import subprocess
 from pathlib import Path
 
-import pexpect
 import pytest
 
 from counters import CENTRAL, LARGE, settles, threads_of, tracer_of
 from samples import samples
 from session import GOREF, environment, start_command
 from waiting import comes, looks, some_moment, stop
+
+pexpect = pytest.importorskip("pexpect")
 
 # For each row. doc/release.md says how many before a release.
 MOMENTS = int(os.environ.get("GOREF_STOPS", "5"))

@@ -17,7 +17,6 @@ import subprocess
 import tempfile
 from contextlib import suppress
 
-import pexpect
 import pytest
 
 from samples import samples
@@ -27,6 +26,8 @@ from targets import attach_reason, skip_if
 from toolchains import Variant
 from waiting import LONGEST_S, comes, faults_of, has_file_in, looks
 from waiting import some_moment, stop
+
+pexpect = pytest.importorskip("pexpect")
 
 CENTRAL = Variant("go1.24", "default")
 MOMENTS = int(os.environ.get("GOREF_MOMENTS", "8"))

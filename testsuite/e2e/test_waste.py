@@ -172,8 +172,8 @@ def test_small_rows_are_left_out(planted, variant):
     assert found == expected
     small = [row for row in whole["checks"] if 0 < row["bytes"] < least]
     most = sum(row["bytes"] for row in small)
-    assert 0 < document["left_out"]["findings"] <= len(small)
-    assert most / 2 < document["left_out"]["bytes"] <= most
+    assert 0 < document["small_rows"] <= len(small)
+    assert most / 2 < document["small_bytes"] <= most
     assert document["total_bytes"] <= whole["total_bytes"]
 
 

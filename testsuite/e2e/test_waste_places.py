@@ -10,9 +10,10 @@ import re
 import pytest
 
 import reports
+from counters import CENTRAL
 from session import run_cli, run_goref, run_python
 from targets import attach_reason, skip_if
-from test_waste import CENTRAL, COUNTED, is_near, is_of, rows_of
+from test_waste import COUNTED, is_near, is_of, rows_of
 from toolchains import variants
 
 OF_VALUES = ("duplicate-strings", "constant-field")
