@@ -25,8 +25,14 @@ static bool parse_check(PyObject *item, uint32_t *checks)
 // The bits of the checks in a tuple of names; all of them without one.
 static bool parse_checks(PyObject *names, uint32_t *ret)
 {
-	Py_ssize_t n = names == Py_None ? 0 : PyTuple_Size(names);
+	Py_ssize_t n;
 
+	if (names != Py_None && !PyTuple_Check(names)) {
+		PyErr_SetString(gr_py_argument_error,
+				"the checks of waste are a tuple of names");
+		return false;
+	}
+	n = names == Py_None ? 0 : PyTuple_Size(names);
 	*ret = names == Py_None ? GR_WASTE_ALL : 0;
 	for (Py_ssize_t i = 0; i < n; i++)
 		if (!parse_check(PyTuple_GetItem(names, i), ret))

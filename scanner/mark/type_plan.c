@@ -85,9 +85,10 @@ static bool slot_is_inside(const struct compiler *c, enum gr_slot_op op,
 {
 	uint64_t before = op == GR_SLOT_EFACE || op == GR_SLOT_IFACE ||
 			  op == GR_SLOT_REFLECT;
-	uint64_t after = op == GR_SLOT_SLICE ?
-				 2 :
-				 op == GR_SLOT_COUNTED || op == GR_SLOT_REFLECT;
+	uint64_t after = op == GR_SLOT_SLICE ? 2 :
+					       op == GR_SLOT_STRING ||
+						       op == GR_SLOT_COUNTED ||
+						       op == GR_SLOT_REFLECT;
 
 	return word >= before && word < c->nwords && after < c->nwords - word;
 }

@@ -164,8 +164,10 @@ struct gr_error *gr_boxes_look_map(struct gr_boxes *boxes,
 				   gr_type_id key, gr_type_id elem,
 				   uint64_t count, const uint8_t *host)
 {
-	const struct gr_box_words *keys = boxes->of[key];
-	const struct gr_box_words *elems = boxes->of[elem];
+	const struct gr_box_words *keys = key < boxes->ntypes ? boxes->of[key] :
+								NULL;
+	const struct gr_box_words *elems =
+		elem < boxes->ntypes ? boxes->of[elem] : NULL;
 	struct gr_runtime *rt = boxes->heap->rt;
 	struct gr_error *err = NULL;
 

@@ -81,7 +81,8 @@ static struct gr_error *look(struct gr_waste_run *run,
 	if (GR_UNLIKELY(s->err != NULL))
 		return steal_ptr(s->err);
 	if (!t->columns || !t->columns->nequal ||
-	    object->slot_bytes != t->slot_bytes)
+	    object->slot_bytes != t->slot_bytes ||
+	    object->bytes < object->kind->unit_bytes)
 		return NULL;
 	if (!host)
 		host = gr_waste_content(run, object, 0,

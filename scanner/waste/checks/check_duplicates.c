@@ -22,6 +22,7 @@ enum {
 	MAX_PARTS = 64,
 	/* Different contents of one hash that are told apart. */
 	MAX_CONTENTS = 8,
+	STEP_BYTES = 256, /* that are hashed in the time of a step */
 };
 
 /* A candidate, by its hash. */
@@ -38,6 +39,7 @@ struct duplicates {
 	gr_obj read;		 /* whose bytes are the first of them */
 	struct row *rows, *spare;
 	size_t nrows, capacity;
+	bool is_full; /* almost all rows have different contents */
 	unsigned int part, nparts;
 };
 
@@ -100,28 +102,6 @@ static struct gr_error *count(struct gr_waste_run *run,
 	struct range range;
 
 	d->nrows += find_range(run, object, &range);
-	return NULL;
-}
-
-/* Add a candidate to the table if its hash lies in the part at hand. */
-static struct gr_error *add_row(struct gr_waste_run *run,
-				const struct gr_waste_object *object, void *ctx)
-{
-	struct duplicates *d = ctx;
-	const uint8_t *bytes;
-	struct range range;
-	uint32_t hash;
-
-	if (!find_range(run, object, &range))
-		return NULL;
-	bytes = content(d, 0, object, &range);
-	if (!bytes)
-		return NULL;
-	hash = gr_hash_bytes(bytes, range.bytes) +
-	       (object->kind->form == GR_FORM_STRING);
-	if ((uint64_t)hash * d->nparts >> 32 == d->part &&
-	    d->nrows < d->capacity)
-		d->rows[d->nrows++] = (struct row){ hash, object->obj };
 	return NULL;
 }
 
@@ -208,16 +188,12 @@ static struct gr_error *compare_rows(struct duplicates *d, size_t first,
 	return err;
 }
 
-/* Find equal objects in the part of the hashes at hand. */
-static struct gr_error *find_in_part(struct duplicates *d)
+/* Find equal objects among the rows. */
+static struct gr_error *compare_all(struct duplicates *d)
 {
-	struct gr_error *err;
+	struct gr_error *err = NULL;
 
-	d->nrows = 0;
-	d->read = GR_OBJ_NONE;
-	err = gr_waste_each(d->run, CHECK, add_row, d);
-	if (err)
-		return err;
+	d->read = GR_OBJ_NONE; // add_row() reads, too
 	sort_rows(d);
 	for (size_t i = 0, end; !err && i < d->nrows; i = end) {
 		for (end = i + 1;
@@ -227,6 +203,59 @@ static struct gr_error *find_in_part(struct duplicates *d)
 			err = compare_rows(d, i, end);
 	}
 	return err;
+}
+
+/* Make room in a full table: rows that are equal to one before them need no
+ * more comparisons. The first ones of a hash stay before later ones. */
+static struct gr_error *make_room(struct duplicates *d)
+{
+	struct gr_error *err = compare_all(d);
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->nrows; i++)
+		if (!gr_bitmap_test(d->bits, d->rows[i].obj))
+			d->rows[n++] = d->rows[i];
+	d->nrows = n;
+	d->is_full = n > d->capacity / 8 * 7;
+	return err;
+}
+
+/* Add a candidate to the table if its hash lies in the part at hand. */
+static struct gr_error *add_row(struct gr_waste_run *run,
+				const struct gr_waste_object *object, void *ctx)
+{
+	struct duplicates *d = ctx;
+	struct gr_error *err;
+	const uint8_t *bytes;
+	struct range range;
+	uint32_t hash;
+
+	if (!find_range(run, object, &range))
+		return NULL;
+	bytes = content(d, 0, object, &range);
+	if (!bytes)
+		return NULL;
+	hash = gr_hash_bytes(bytes, range.bytes) +
+	       (object->kind->form == GR_FORM_STRING);
+	err = gr_runtime_step(run->heap->rt, range.bytes / STEP_BYTES);
+	if (err || (uint64_t)hash * d->nparts >> 32 != d->part)
+		return err;
+	if (d->nrows == d->capacity && !d->is_full)
+		err = make_room(d);
+	if (d->nrows < d->capacity)
+		d->rows[d->nrows++] = (struct row){ hash, object->obj };
+	return err;
+}
+
+/* Find equal objects in the part of the hashes at hand. */
+static struct gr_error *find_in_part(struct duplicates *d)
+{
+	struct gr_error *err;
+
+	d->nrows = 0;
+	d->is_full = false;
+	err = gr_waste_each(d->run, CHECK, add_row, d);
+	return err ? err : compare_all(d);
 }
 
 /* Make the table: a few rows more than its share, as hashes are not even. */

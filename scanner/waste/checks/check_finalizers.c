@@ -69,6 +69,7 @@ static struct gr_error *count_queued(struct finder *f)
  * also runs the cleanups. */
 static void judge_runners(struct finder *f)
 {
+	const struct gr_finalizer_runner *first[2] = { NULL };
 	uint32_t all[2] = { 0 }, blocked[2] = { 0 };
 
 	for (size_t i = 0; i < f->queue->nrunners; i++) {
@@ -78,13 +79,17 @@ static void judge_runners(struct finder *f)
 		all[is_of_cleanups]++;
 		if (r->state != GR_RUNNER_BLOCKED)
 			continue;
-		blocked[is_of_cleanups]++;
-		if (!f->blocked)
-			f->blocked = r;
+		if (!blocked[is_of_cleanups]++)
+			first[is_of_cleanups] = r;
 	}
 	f->is_stuck[GR_ROOT_FINALIZER] = all[0] && all[0] == blocked[0];
 	f->is_stuck[GR_ROOT_CLEANUP] = all[1] ? all[1] == blocked[1] :
 						f->is_stuck[GR_ROOT_FINALIZER];
+	f->blocked = f->is_stuck[GR_ROOT_FINALIZER] &&
+				     f->queue->queued_finalizers ?
+			     first[0] :
+		     first[1] ? first[1] :
+				first[0];
 }
 
 static uint64_t stuck_entries(const struct finder *f)

@@ -44,6 +44,18 @@ static struct piece take(struct gr_views *v, uint64_t addr)
 			       slot + span->elem_bytes - addr };
 }
 
+/* The piece at an address, if no map has had it yet. */
+static struct piece take_new(struct gr_views *v, uint64_t addr)
+{
+	const struct gr_span *span;
+	gr_obj obj = addr ? gr_heap_object_at(v->run->heap, addr, &span) :
+			    GR_OBJ_NONE;
+
+	if (obj == GR_OBJ_NONE || gr_bitmap_test(v->walked, obj))
+		return (struct piece){ NULL, 0 };
+	return take(v, addr);
+}
+
 // ------------------------------------------------------------------- entries
 
 /* Follow a key or an element, or a word that may be stale. */
@@ -65,6 +77,8 @@ static void follow_slots(struct reader *r, const uint8_t *host)
 {
 	uint64_t full = gr_map_full_slots(r->layout, host);
 
+	if (!r->v->err)
+		r->v->err = gr_runtime_step(r->v->run->heap->rt, GR_MAP_SLOTS);
 	gr_recorder_note(r->v->run->heap->rt->recorder, host, GR_MAP_SLOTS);
 	for (unsigned int i = 0; i < GR_MAP_SLOTS && !r->v->err; i++) {
 		bool is_full = full >> i * 8 & 0x80;
@@ -143,7 +157,7 @@ static void follow_chain(struct reader *r, const uint8_t *bucket)
 
 static void follow_buckets(struct reader *r, uint64_t addr)
 {
-	struct piece array = take(r->v, addr);
+	struct piece array = take_new(r->v, addr);
 	uint64_t all = r->shape.bytes ? array.bytes / r->shape.bytes : 0;
 
 	// Overflow buckets that were made with the array lie behind it.
@@ -201,7 +215,8 @@ static void read_table(struct reader *r, struct piece table)
 	if (!table.host || table.bytes < f->size_bytes)
 		return;
 	uint64_t mask = gr_field_uint(table.host, f->groups_mask);
-	follow_array(r, take(r->v, gr_field_word(table.host, f->groups_data)),
+	follow_array(r,
+		     take_new(r->v, gr_field_word(table.host, f->groups_data)),
 		     mask < UINT64_MAX ? mask + 1 : mask);
 }
 
@@ -209,7 +224,7 @@ static void read_swiss(struct reader *r, const uint8_t *host)
 {
 	const typeof(r->layout->swiss_map) *f = &r->layout->swiss_map;
 	uint64_t count = gr_field_uint(host, f->dir_len);
-	struct piece dir = take(r->v, gr_field_word(host, f->dir_ptr));
+	struct piece dir = take_new(r->v, gr_field_word(host, f->dir_ptr));
 	uint64_t last = 0;
 
 	if (!count) {
@@ -226,7 +241,7 @@ static void read_swiss(struct reader *r, const uint8_t *host)
 
 		// Neighbours may point to one table.
 		if (addr != last)
-			read_table(r, take(r->v, addr));
+			read_table(r, take_new(r->v, addr));
 		last = addr;
 	}
 }

@@ -71,10 +71,13 @@ static void follow_words(struct gr_views *v, const struct words *words,
 			 const uint64_t *map, uint64_t first, uint64_t end)
 {
 	// Bounded by the words of the object.
-	for (uint64_t at = first; at < end; at += 64) {
+	for (uint64_t at = first; at < end && !v->err; at += 64) {
 		unsigned int n = end - at < 64 ? end - at : 64;
 		uint64_t bits = gr_bitmap_extract(map, at, n);
 
+		if (at != first && !((at - first) % GR_POLL_STEPS))
+			v->err = gr_runtime_step(v->run->heap->rt,
+						 GR_POLL_STEPS);
 		for (; bits; bits &= bits - 1) {
 			uint64_t word = at - first + __builtin_ctzll(bits);
 

@@ -38,7 +38,7 @@ struct gr_view_type {
 struct gr_views {
 	struct gr_waste_run *run;
 	struct gr_waiting_view waiting[GR_VIEWS_AHEAD];
-	uint32_t nwaiting; /**< Views so far; the ring has the last of them. */
+	uint64_t nwaiting; /**< Views so far; the ring has the last of them. */
 	struct gr_map_header_vector headers;
 	uint64_t *walked; /**< A bit an object: a map piece that is read. */
 	struct gr_view_type dynamic[GR_DYNAMIC_TYPES];
