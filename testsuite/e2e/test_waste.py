@@ -86,6 +86,20 @@ def test_finds_what_was_planted(planted, variant, check):
             assert total <= document["heap_bytes"] * NEAR, (finding, found)
 
 
+@variants(newest=("default",))
+def test_one_value_in_most_objects(planted, variant):
+    """All of them have one hash, and do not fit into a part of the table."""
+    target, document = planted(variant, "equal-strings")
+    [truth] = target.truth["findings"]
+    found = [
+        row
+        for row in rows_of(document, "duplicate-strings")
+        if is_of(row, truth)
+    ]
+    assert sum(row["count"] for row in found) == truth["count"]
+    assert sum(row["bytes"] for row in found) == truth["bytes"]
+
+
 @pytest.mark.parametrize("check", COUNTED)
 @variants("default")
 def test_finds_nothing_else(planted, variant, check):

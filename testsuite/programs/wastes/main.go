@@ -111,6 +111,7 @@ type mode struct {
 
 var modes = map[string]mode{
 	"duplicate-strings": {plant: plantDuplicates},
+	"equal-strings":     {plant: plantEqual},
 	"slice-capacity":    {plant: plantCapacity},
 	"pinned-array":      {plant: plantPinned},
 	"sparse-map":        {plant: plantSparse},

@@ -283,3 +283,22 @@ func plantDuplicates() {
 	})
 	texts = nil
 }
+
+// Equal has one text in all objects.
+type Equal struct {
+	Text string
+}
+
+const equals = 400_000
+
+var equalRows []Equal
+
+// plantEqual: as many objects of one text as no table of other texts has room
+// for. Each but one could be gone; a slot of 32 bytes has 32 letters.
+func plantEqual() {
+	equalRows = make([]Equal, equals)
+	for i := range equalRows {
+		equalRows[i].Text = strings.Repeat("e", 32)
+	}
+	note("main.equalRows|main.Equal", "[].Text|.Text", 32*(equals-1), equals-1)
+}
