@@ -62,8 +62,8 @@ static bool merge(struct gr_waste_run *run, struct gr_keys *names, uint32_t i)
 	struct gr_finding *into = &rows[first];
 	// Findings with cuts or advice of their own stay apart.
 	if (into->type != row->type || into->field != row->field ||
-	    into->advice != row->advice ||
-	    row->first_cut < row->end_cut || row->is_advice)
+	    into->advice != row->advice || row->first_cut < row->end_cut ||
+	    row->is_advice)
 		return true;
 	into->bytes += row->bytes;
 	into->count += row->count;
