@@ -173,7 +173,7 @@ def percent(word: str) -> float:
 
 
 def _unknown(name: str, choices: Sequence[str]) -> str:
-    """The error for a name that is none of the choices."""
+    """The error for a name that is not among the choices."""
     if not name:
         return f"a name is missing (as {choices[0]},{choices[1]})"
     import difflib  # only needed here

@@ -295,8 +295,8 @@ def knows(by: str, *totals: Mapping[str, Any]) -> bool:
 
 
 def checks_left_out(*totals: Mapping[str, Any]) -> list[str]:
-    """The checks of waste that were not made on all sides, for want of
-    values."""
+    """The checks of waste that at least one side could not make, because it
+    has no values."""
     every = (check for side in totals for check in side.get("unmade", ()))
     return list(dict.fromkeys(every))
 
