@@ -23,8 +23,14 @@ static inline uint64_t gr_hash_number(uint64_t number)
 	return hash ^ hash >> 32;
 }
 
+/** Hash some bytes, and the hash of the bytes before them, or any number. */
+uint64_t gr_hash_content(uint64_t before, const void *data, size_t bytes);
+
 /** Hash some bytes. This replaces uthash's own function, which has no seed. */
-uint32_t gr_hash_bytes(const void *data, size_t bytes);
+static inline uint32_t gr_hash_bytes(const void *data, size_t bytes)
+{
+	return (uint32_t)gr_hash_content(0, data, bytes);
+}
 
 #define GR_UTHASH_FUNCTION(key, bytes, hash) \
 	((hash) = gr_hash_bytes((key), (bytes)))

@@ -2,6 +2,7 @@
 #include "mark/parents.h"
 
 #include "base/cleanup.h"
+#include "base/huge.h"
 #include "base/sort.h"
 
 GR_DEFINE_CLEANUP(parents, struct gr_parents, gr_parents_destroy)
@@ -13,7 +14,7 @@ struct gr_error *gr_parents_create(gr_obj nobjs, struct gr_parents **ret)
 
 	if (!parents)
 		return &gr_enomem;
-	parents->of = calloc((size_t)nobjs + 1, sizeof(*parents->of));
+	parents->of = gr_huge_calloc((size_t)nobjs + 1, sizeof(*parents->of));
 	if (!parents->of)
 		return &gr_enomem;
 	*ret = steal_ptr(parents);

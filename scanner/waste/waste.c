@@ -200,15 +200,20 @@ static bool needs_reach(const struct gr_waste_run *run)
 	       gr_waste_is_asked(run, GR_WASTE_TINY_OBJECTS);
 }
 
+/* A function of each check that is called once. */
+enum moment { BEGIN, REACHED, LOOKED };
+
 /* Call one of the functions of each check that is asked. */
-static struct gr_error *call_all(struct gr_waste_run *run, bool at_begin)
+static struct gr_error *call_all(struct gr_waste_run *run, enum moment moment)
 {
 	struct gr_error *err = NULL;
 
 	for (int i = 0; !err && i < GR_NWASTE_CHECKS; i++) {
 		const struct gr_check *check = gr_waste_check(run, i);
 		struct gr_error *(*call)(struct gr_waste_run * run) =
-			at_begin ? check->begin : check->reached;
+			moment == BEGIN	  ? check->begin :
+			moment == REACHED ? check->reached :
+					    check->looked;
 
 		if (call && gr_waste_is_asked(run, i))
 			err = call(run);
@@ -225,16 +230,18 @@ static struct gr_error *find_reach(struct gr_waste_run *run)
 
 static struct gr_error *judge_objects(struct gr_waste_run *run)
 {
-	struct gr_error *err = call_all(run, true);
+	struct gr_error *err = call_all(run, BEGIN);
 
 	if (!err && needs_reach(run))
 		err = find_reach(run);
 	if (!err)
 		err = gr_waste_find_kinds(run);
 	if (!err)
-		err = call_all(run, false);
+		err = call_all(run, REACHED);
 	if (!err && checks_with(run, true))
 		err = gr_waste_each(run, checks_with(run, true), look, NULL);
+	if (!err)
+		err = call_all(run, LOOKED);
 	if (!err && checks_with(run, false))
 		err = gr_waste_each(run, checks_with(run, false), judge, NULL);
 	return err;

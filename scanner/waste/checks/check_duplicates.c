@@ -5,47 +5,69 @@
  * that is reached of it is one string or one slice, so that it would be
  * garbage: a piece of it that is kept elsewhere would keep it.
  *
- * Equal objects are found by sorting hashes, in parts of the range of hashes,
- * so that the table stays small. Equal hashes are only candidates: bytes
- * decide.
+ * A table finds the first object of each content by a hash; bytes decide. If it
+ * is full, it goes on with the lower half of the hashes, and the others have
+ * another pass over the objects. Each candidate waits in a ring while what it
+ * needs next comes into the cache: its entry, then what is known of the object
+ * there, then the bytes of that.
  */
 #include "waste/checks/checks.h"
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/huge.h"
 #include "waste/objects/objects.h"
 
 enum {
 	CHECK = 1 << GR_WASTE_DUPLICATE_STRINGS,
-	TABLE_SHARE = 5, /* one object in so many has a row at a time */
-	TABLE_LEAST = 1 << 16,
-	MAX_PARTS = 64,
-	/* Different contents of one hash that are told apart. */
+	SLOTS_LEAST = 1 << 16,
+	SLOTS_SHARE = 3, /* of the largest table: one for so many objects */
+	LOAD_SHARE = 4,	 /* one slot in so many stays free */
+	/* Different contents of one tag that are told apart. */
 	MAX_CONTENTS = 8,
-	STEP_BYTES = 256, /* that are hashed in the time of a step */
+	STEP_BYTES = 256,	/* that are read in the time of a step */
+	PIECE_BYTES = 1 << 20,	/* that are read between two polls */
+	RING = 32,		/* candidates at a time */
+	FIND_AFTER = RING / 4,	/* candidates from hashing to the table, */
+	FETCH_AFTER = RING / 2, /* and to what is known of the object there */
+	TAG_BITS = 30,
+	TAG_FLAGS_SHIFT = 32 - TAG_BITS,
+	IS_USED = 1,
+	IS_STRING = 2,
 };
 
-/* A candidate, by its hash. */
-struct row {
-	uint32_t hash;
+/* The first object with a content. */
+struct slot {
+	uint32_t tag; /* 30 bits of the hash, and flags; 0: free */
 	gr_obj obj;
-};
-
-struct duplicates {
-	struct gr_waste_run *run;
-	uint64_t *bits; /* A bit an object: it could be another one. */
-	struct gr_content contents[2];
-	const uint8_t *bytes[2]; /* of the objects that are compared */
-	gr_obj read;		 /* whose bytes are the first of them */
-	struct row *rows, *spare;
-	size_t nrows, capacity;
-	bool is_full; /* almost all rows have different contents */
-	unsigned int part, nparts;
 };
 
 /* The content of an object: bytes [off, off + bytes). */
 struct range {
 	uint64_t off, bytes;
+};
+
+struct candidate {
+	uint32_t tag;
+	gr_obj obj;
+	gr_obj like; /* may be equal, and lies before it; or GR_OBJ_NONE */
+	uint64_t nbytes;
+	const uint8_t *bytes;
+	const uint8_t *like_bytes; /* NULL: they must be read */
+};
+
+struct duplicates {
+	struct gr_waste_run *run;
+	uint64_t *bits; /* A bit an object: it could be another one. */
+	struct gr_content own, other;
+	/* By span: its bytes, if they are known and lasting. */
+	const uint8_t **hosts;
+	struct slot *slots;
+	uint64_t nslots, nused, max_slots;
+	uint32_t from, to; /* the hashes of this pass: 30 bits, half-open */
+	struct candidate ring[RING];
+	uint64_t ncandidates; /* so far in this pass */
+	bool is_full;	      /* and has one hash only */
 };
 
 static bool is_bytes(const struct gr_types *types, gr_type_id id)
@@ -84,203 +106,352 @@ static bool find_range(const struct gr_waste_run *run,
 				    object->slot_bytes;
 }
 
-static const uint8_t *content(struct duplicates *d, int which,
-			      const struct gr_waste_object *object,
-			      const struct range *range)
-{
-	return gr_content_at(&d->contents[which], d->run->heap, object->span,
-			     object->addr + range->off, range->bytes);
-}
-
 // ----------------------------------------------------------------- the table
 
-/* Count a candidate. */
-static struct gr_error *count(struct gr_waste_run *run,
-			      const struct gr_waste_object *object, void *ctx)
+static uint64_t first_slot(const struct duplicates *d, uint32_t tag)
 {
-	struct duplicates *d = ctx;
-	struct range range;
+	// The tags of a pass may all be close to each other.
+	uint32_t spread = tag * UINT32_C(0x9e3779b1);
 
-	d->nrows += find_range(run, object, &range);
-	return NULL;
+	return (uint64_t)spread * d->nslots >> 32;
 }
 
-/* Sort the rows by their hashes; those of one hash stay in the order of
- * addresses. */
-static void sort_rows(struct duplicates *d)
+static uint64_t next_slot(const struct duplicates *d, uint64_t i)
 {
-	enum { DIGIT = 11, DIGITS = 3, BUCKETS = 1 << DIGIT };
+	return i + 1 < d->nslots ? i + 1 : 0;
+}
 
-	for (int digit = 0; digit < DIGITS; digit++) {
-		unsigned int shift = digit * DIGIT;
-		size_t starts[BUCKETS + 1] = { 0 };
-		struct row *rows = d->rows;
+static bool is_in_pass(const struct duplicates *d, uint32_t tag)
+{
+	uint32_t hash = tag >> TAG_FLAGS_SHIFT;
 
-		for (size_t i = 0; i < d->nrows; i++)
-			starts[(rows[i].hash >> shift & (BUCKETS - 1)) + 1]++;
-		for (size_t i = 0; i < BUCKETS; i++)
-			starts[i + 1] += starts[i];
-		for (size_t i = 0; i < d->nrows; i++)
-			d->spare[starts[rows[i].hash >> shift &
-					(BUCKETS - 1)]++] = rows[i];
-		d->rows = d->spare;
-		d->spare = rows;
+	return hash >= d->from && hash < d->to;
+}
+
+/* Replace the table by one of @p nslots, with what belongs to the pass. */
+static struct gr_error *rebuild(struct duplicates *d, uint64_t nslots)
+{
+	struct gr_runtime *rt = d->run->heap->rt;
+	_cleanup_free_ struct slot *old = d->slots;
+	uint64_t nold = d->nslots;
+	struct gr_error *err = NULL;
+
+	d->nused = 0;
+	d->nslots = nslots;
+	d->slots = gr_huge_calloc(nslots, sizeof(*d->slots));
+	if (!d->slots)
+		return &gr_enomem;
+	for (uint64_t i = 0; old && !err && i < nold; i++) {
+		uint32_t tag = old[i].tag;
+		uint64_t at = first_slot(d, tag);
+
+		if (!(i % GR_POLL_STEPS))
+			err = gr_runtime_step(rt, GR_POLL_STEPS);
+		if (!tag || !is_in_pass(d, tag))
+			continue;
+		// Slots are free: the table is no smaller.
+		while (d->slots[at].tag)
+			at = next_slot(d, at);
+		d->slots[at] = old[i];
+		d->nused++;
 	}
+	return err;
+}
+
+/* Have a free slot, by a larger table or by fewer hashes. */
+static struct gr_error *make_room(struct duplicates *d)
+{
+	struct gr_error *err = NULL;
+	uint64_t more = 2 * d->nslots;
+
+	if (d->nslots < d->max_slots)
+		return rebuild(d, more < d->max_slots ? more : d->max_slots);
+	// Bounded by the bits of a hash.
+	while (!err && !d->is_full &&
+	       d->nused >= d->nslots - d->nslots / LOAD_SHARE) {
+		d->is_full = d->to - d->from <= 1;
+		if (!d->is_full) {
+			d->to = d->from + (d->to - d->from) / 2;
+			err = rebuild(d, d->nslots);
+		}
+	}
+	return err;
+}
+
+/* Enter an object in the free slot @p i, or in a larger table. */
+static struct gr_error *enter(struct duplicates *d, uint64_t i,
+			      const struct candidate *c)
+{
+	struct gr_error *err = NULL;
+
+	if (d->nused >= d->nslots - d->nslots / LOAD_SHARE) {
+		err = make_room(d);
+		if (err || d->is_full || !is_in_pass(d, c->tag))
+			return err;
+		i = first_slot(d, c->tag);
+		while (d->slots[i].tag)
+			i = next_slot(d, i);
+	}
+	d->slots[i] = (struct slot){ c->tag, c->obj };
+	d->nused++;
+	return NULL;
 }
 
 // ------------------------------------------------------------------- equality
 
-/* A content that was found, by the first object that has it. */
-struct known {
-	gr_obj obj;
-	enum gr_form form;
-	struct range range;
-};
-
-/* Has an object the content that was read last? */
-static bool is_equal(const struct duplicates *d, const struct known *a,
-		     const struct known *b)
+/* Are two contents equal? A long one is compared in pieces. */
+static struct gr_error *compare(const struct duplicates *d, const uint8_t *a,
+				const uint8_t *b, uint64_t bytes, bool *ret)
 {
-	return a->form == b->form && a->range.bytes == b->range.bytes &&
-	       d->bytes[0] && d->bytes[1] &&
-	       !memcmp(d->bytes[0], d->bytes[1], a->range.bytes);
+	struct gr_error *err = NULL;
+
+	*ret = true;
+	for (uint64_t at = 0; *ret && !err && at < bytes; at += PIECE_BYTES) {
+		uint64_t n = bytes - at < PIECE_BYTES ? bytes - at :
+							PIECE_BYTES;
+
+		*ret = !memcmp(a + at, b + at, n);
+		err = gr_runtime_step(d->run->heap->rt, n / STEP_BYTES);
+	}
+	return err;
 }
 
-/* Get the bytes of an object as content number @p which. */
-static void read_content(struct duplicates *d, int which, gr_obj obj,
-			 struct known *ret)
+/* The bytes of a candidate; those that do not last are read again. */
+static const uint8_t *read_own(struct duplicates *d, const struct candidate *c)
 {
 	struct gr_waste_object object;
-
-	if (which == 0 && d->read == obj)
-		return;
-	gr_waste_object_get(d->run, obj, &object);
-	*ret = (struct known){ .obj = obj, .form = object.kind->form };
-	d->bytes[which] = find_range(d->run, &object, &ret->range) ?
-				  content(d, which, &object, &ret->range) :
-				  NULL;
-	if (which == 0)
-		d->read = obj;
-}
-
-/* Find the objects of one hash that are equal to one before them. */
-static struct gr_error *compare_rows(struct duplicates *d, size_t first,
-				     size_t end)
-{
-	struct known contents[MAX_CONTENTS], own;
-	struct gr_error *err = NULL;
-	size_t n = 0;
-
-	for (size_t i = first; !err && i < end; i++) {
-		bool is_known = false;
-
-		err = gr_runtime_step(d->run->heap->rt, n + 1);
-		read_content(d, 1, d->rows[i].obj, &own);
-		for (size_t k = 0; !is_known && k < n; k++) {
-			read_content(d, 0, contents[k].obj, &contents[k]);
-			is_known = is_equal(d, &contents[k], &own);
-		}
-		if (is_known)
-			gr_bitmap_set(d->bits, own.obj);
-		else if (n < MAX_CONTENTS)
-			contents[n++] = own;
-	}
-	return err;
-}
-
-/* Find equal objects among the rows. */
-static struct gr_error *compare_all(struct duplicates *d)
-{
-	struct gr_error *err = NULL;
-
-	d->read = GR_OBJ_NONE; // add_row() reads, too
-	sort_rows(d);
-	for (size_t i = 0, end; !err && i < d->nrows; i = end) {
-		for (end = i + 1;
-		     end < d->nrows && d->rows[end].hash == d->rows[i].hash;)
-			end++;
-		if (end > i + 1)
-			err = compare_rows(d, i, end);
-	}
-	return err;
-}
-
-/* Make room in a full table: rows that are equal to one before them need no
- * more comparisons. The first ones of a hash stay before later ones. */
-static struct gr_error *make_room(struct duplicates *d)
-{
-	struct gr_error *err = compare_all(d);
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->nrows; i++)
-		if (!gr_bitmap_test(d->bits, d->rows[i].obj))
-			d->rows[n++] = d->rows[i];
-	d->nrows = n;
-	d->is_full = n > d->capacity / 8 * 7;
-	return err;
-}
-
-/* Add a candidate to the table if its hash lies in the part at hand. */
-static struct gr_error *add_row(struct gr_waste_run *run,
-				const struct gr_waste_object *object, void *ctx)
-{
-	struct duplicates *d = ctx;
-	struct gr_error *err;
-	const uint8_t *bytes;
 	struct range range;
-	uint32_t hash;
 
-	if (!find_range(run, object, &range))
+	if (c->bytes)
+		return c->bytes;
+	gr_waste_object_get(d->run, c->obj, &object);
+	return find_range(d->run, &object, &range) ?
+		       gr_content_at(&d->own, d->run->heap, object.span,
+				     object.addr + range.off, range.bytes) :
+		       NULL;
+}
+
+/* Compare a candidate with the object in a slot of its tag. */
+static struct gr_error *
+is_equal(struct duplicates *d, const struct candidate *c, gr_obj obj, bool *ret)
+{
+	const uint8_t *bytes = obj == c->like ? c->like_bytes : NULL;
+	const uint8_t *own = read_own(d, c);
+	struct gr_waste_object object;
+	struct range range;
+
+	*ret = false;
+	gr_waste_object_get(d->run, obj, &object);
+	if (!own || !find_range(d->run, &object, &range) ||
+	    range.bytes != c->nbytes)
 		return NULL;
-	bytes = content(d, 0, object, &range);
+	if (!bytes)
+		bytes = gr_content_at(&d->other, d->run->heap, object.span,
+				      object.addr + range.off, range.bytes);
+	return bytes ? compare(d, own, bytes, c->nbytes, ret) : NULL;
+}
+
+/* Find a candidate's content in the table, or enter it. */
+static struct gr_error *search(struct duplicates *d, const struct candidate *c)
+{
+	struct gr_error *err = NULL;
+	bool is_known = false;
+	int ncompared = 0;
+	uint64_t i;
+
+	// Bounded by the table, in which slots are free.
+	for (i = first_slot(d, c->tag); d->slots[i].tag; i = next_slot(d, i)) {
+		if (d->slots[i].tag != c->tag)
+			continue;
+		if (ncompared++ == MAX_CONTENTS)
+			return NULL;
+		err = is_equal(d, c, d->slots[i].obj, &is_known);
+		if (is_known)
+			gr_bitmap_set(d->bits, c->obj);
+		if (is_known || err)
+			return err;
+	}
+	return d->is_full ? NULL : enter(d, i, c);
+}
+
+// ------------------------------------------------------------------- the ring
+
+/* Find an object that may be equal, or enter the candidate. */
+static struct gr_error *find_like(struct duplicates *d, struct candidate *c)
+{
+	uint64_t i = first_slot(d, c->tag);
+
+	while (d->slots[i].tag && d->slots[i].tag != c->tag)
+		i = next_slot(d, i);
+	if (!d->slots[i].tag)
+		return d->is_full || !is_in_pass(d, c->tag) ? NULL :
+							      enter(d, i, c);
+	c->like = d->slots[i].obj;
+	gr_prefetch(&d->run->parents->of[c->like]);
+	gr_prefetch(&d->run->reach.slots[c->like]);
+	gr_prefetch(gr_waste_span_of(d->run, c->like));
+	return NULL;
+}
+
+/* Fetch the bytes of the object that may be equal. */
+static void fetch_like(struct duplicates *d, struct candidate *c)
+{
+	struct gr_waste_object object;
+	const uint8_t *host;
+	struct range range;
+
+	if (c->like == GR_OBJ_NONE)
+		return;
+	gr_waste_object_get(d->run, c->like, &object);
+	host = d->hosts[object.span - d->run->heap->spans];
+	if (!host || !find_range(d->run, &object, &range))
+		return;
+	c->like_bytes =
+		host + (object.addr - object.span->base_addr) + range.off;
+	gr_prefetch(c->like_bytes);
+}
+
+static struct gr_error *settle(struct duplicates *d, const struct candidate *c)
+{
+	struct gr_error *err;
+	bool is_known;
+
+	if (c->like == GR_OBJ_NONE)
+		return NULL;
+	err = is_equal(d, c, c->like, &is_known);
+	if (err || is_known) {
+		if (is_known)
+			gr_bitmap_set(d->bits, c->obj);
+		return err;
+	}
+	return is_in_pass(d, c->tag) ? search(d, c) : NULL;
+}
+
+static struct candidate *candidate_at(struct duplicates *d, uint64_t number)
+{
+	return &d->ring[number % RING];
+}
+
+/* Move the candidates on, as far as there are any: @p now is the number of the
+ * next one. */
+static struct gr_error *advance(struct duplicates *d, uint64_t now)
+{
+	uint64_t n = d->ncandidates;
+	struct gr_error *err = NULL;
+
+	if (now >= FIND_AFTER && now - FIND_AFTER < n)
+		err = find_like(d, candidate_at(d, now - FIND_AFTER));
+	if (!err && now >= FETCH_AFTER && now - FETCH_AFTER < n)
+		fetch_like(d, candidate_at(d, now - FETCH_AFTER));
+	if (!err && now >= RING && now - RING < n)
+		err = settle(d, candidate_at(d, now - RING));
+	return err;
+}
+
+/* Settle all candidates. */
+static struct gr_error *drain(struct duplicates *d)
+{
+	struct gr_error *err = NULL;
+
+	for (uint64_t i = 0; !err && d->ncandidates && i < RING; i++)
+		err = advance(d, d->ncandidates + i);
+	d->ncandidates = 0;
+	return err;
+}
+
+/* Hash a content. A long one is hashed in pieces. */
+static struct gr_error *hash(struct duplicates *d, const uint8_t *bytes,
+			     uint64_t nbytes, bool is_string, uint32_t *ret)
+{
+	struct gr_error *err = NULL;
+	uint64_t hash = 0;
+
+	for (uint64_t at = 0; !err && at < nbytes; at += PIECE_BYTES) {
+		uint64_t n = nbytes - at < PIECE_BYTES ? nbytes - at :
+							 PIECE_BYTES;
+
+		hash = gr_hash_content(hash, bytes + at, n);
+		err = gr_runtime_step(d->run->heap->rt, n / STEP_BYTES);
+	}
+	*ret = (uint32_t)(hash >> 32) & ~(uint32_t)(IS_USED | IS_STRING);
+	*ret |= IS_USED | (is_string ? IS_STRING : 0);
+	return err;
+}
+
+/* Take a candidate in, if it belongs to the pass. */
+static struct gr_error *add(struct duplicates *d,
+			    const struct gr_waste_object *object,
+			    const struct range *range)
+{
+	const uint8_t *bytes =
+		gr_content_at(&d->own, d->run->heap, object->span,
+			      object->addr + range->off, range->bytes);
+	struct candidate c = { .obj = object->obj,
+			       .like = GR_OBJ_NONE,
+			       .nbytes = range->bytes };
+	bool is_lasting = d->own.host && d->own.is_lasting;
+	struct gr_error *err;
+
 	if (!bytes)
 		return NULL;
-	hash = gr_hash_bytes(bytes, range.bytes) +
-	       (object->kind->form == GR_FORM_STRING);
-	err = gr_runtime_step(run->heap->rt, range.bytes / STEP_BYTES);
-	if (err || (uint64_t)hash * d->nparts >> 32 != d->part)
+	err = hash(d, bytes, range->bytes, object->kind->form == GR_FORM_STRING,
+		   &c.tag);
+	if (err || !is_in_pass(d, c.tag))
 		return err;
-	if (d->nrows == d->capacity && !d->is_full)
-		err = make_room(d);
-	if (d->nrows < d->capacity)
-		d->rows[d->nrows++] = (struct row){ hash, object->obj };
-	return err;
-}
-
-/* Find equal objects in the part of the hashes at hand. */
-static struct gr_error *find_in_part(struct duplicates *d)
-{
-	struct gr_error *err;
-
-	d->nrows = 0;
-	d->is_full = false;
-	err = gr_waste_each(d->run, CHECK, add_row, d);
-	return err ? err : compare_all(d);
-}
-
-/* Make the table: a few rows more than its share, as hashes are not even. */
-static struct gr_error *find_all(struct duplicates *d)
-{
-	uint64_t most = d->run->heap->nobjs / TABLE_SHARE + TABLE_LEAST;
-	struct gr_error *err = gr_waste_each(d->run, CHECK, count, d);
-	uint64_t nparts = d->nrows / most + 1;
-
-	if (err)
-		return err;
-	d->nparts = nparts < MAX_PARTS ? nparts : MAX_PARTS;
-	d->capacity = d->nrows / d->nparts + d->nrows / d->nparts / 8 + 4096;
-	d->rows = malloc(d->capacity * sizeof(*d->rows));
-	d->spare = malloc(d->capacity * sizeof(*d->spare));
-	if (!d->rows || !d->spare)
-		err = &gr_enomem;
-	for (d->part = 0; !err && d->part < d->nparts; d->part++)
-		err = find_in_part(d);
-	free(steal_ptr(d->rows));
-	free(steal_ptr(d->spare));
+	if (!is_lasting) {
+		err = drain(d);
+		return err ? err : search(d, &c);
+	}
+	d->hosts[object->span - d->run->heap->spans] = d->own.host;
+	c.bytes = bytes;
+	err = advance(d, d->ncandidates);
+	gr_prefetch(&d->slots[first_slot(d, c.tag)]);
+	*candidate_at(d, d->ncandidates++) = c;
 	return err;
 }
 
 // ----------------------------------------------------------------- the check
+
+static struct gr_error *look(struct gr_waste_run *run,
+			     const struct gr_waste_object *object)
+{
+	struct range range;
+
+	return find_range(run, object, &range) ?
+		       add(run->state[GR_WASTE_DUPLICATE_STRINGS], object,
+			   &range) :
+		       NULL;
+}
+
+static struct gr_error *look_again(struct gr_waste_run *run,
+				   const struct gr_waste_object *object,
+				   void *ctx)
+{
+	(void)ctx;
+	return look(run, object);
+}
+
+/* Find the duplicates among the hashes that the first pass had no room for. */
+static struct gr_error *looked(struct gr_waste_run *run)
+{
+	struct duplicates *d = run->state[GR_WASTE_DUPLICATE_STRINGS];
+	struct gr_error *err = drain(d);
+
+	// Bounded: each pass takes as many contents as half a table has.
+	while (!err && d->to < 1u << TAG_BITS) {
+		d->from = d->to;
+		d->to = 1u << TAG_BITS;
+		d->is_full = false;
+		err = rebuild(d, d->nslots);
+		if (!err)
+			err = gr_waste_each(run, CHECK, look_again, NULL);
+		if (!err)
+			err = drain(d);
+	}
+	free(steal_ptr(d->slots));
+	free(steal_ptr(d->hosts));
+	return err;
+}
 
 static void end(struct gr_waste_run *run)
 {
@@ -288,9 +459,11 @@ static void end(struct gr_waste_run *run)
 
 	if (!d)
 		return;
-	gr_content_deinit(&d->contents[0]);
-	gr_content_deinit(&d->contents[1]);
+	gr_content_deinit(&d->own);
+	gr_content_deinit(&d->other);
 	free(d->bits);
+	free(d->slots);
+	free(d->hosts);
 	free(d);
 }
 
@@ -302,8 +475,11 @@ static struct gr_error *reached(struct gr_waste_run *run)
 		return &gr_enomem;
 	run->state[GR_WASTE_DUPLICATE_STRINGS] = d;
 	d->run = run;
+	d->max_slots = run->heap->nobjs / SLOTS_SHARE + SLOTS_LEAST;
+	d->to = 1u << TAG_BITS;
 	d->bits = gr_bitmap_alloc(run->heap->nobjs);
-	return d->bits ? find_all(d) : &gr_enomem;
+	d->hosts = calloc((size_t)run->heap->nspans + 1, sizeof(*d->hosts));
+	return d->bits && d->hosts ? rebuild(d, SLOTS_LEAST) : &gr_enomem;
 }
 
 static void judge(struct gr_waste_run *run,
@@ -325,5 +501,7 @@ const struct gr_check gr_check_duplicates = {
 	.reached = reached,
 	.end = end,
 	.applies = applies,
+	.look = look,
+	.looked = looked,
 	.judge = judge,
 };

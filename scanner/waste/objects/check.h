@@ -86,9 +86,12 @@ struct gr_check {
 	/** Are objects of this kind looked at and judged? */
 	bool (*applies)(struct gr_waste_run *run,
 			const struct gr_waste_kind *kind);
-	/** See each object once, before any is judged. */
+	/** See each object once, in the order of addresses, before any is
+	 * judged. */
 	struct gr_error *(*look)(struct gr_waste_run *run,
 				 const struct gr_waste_object *object);
+	/** All objects have been seen, none is judged yet. */
+	struct gr_error *(*looked)(struct gr_waste_run *run);
 	/** Tell what the object would save. Inner loop: no allocation, no
 	 * search that is longer than a cache miss or two. */
 	void (*judge)(struct gr_waste_run *run,
@@ -108,8 +111,11 @@ struct gr_check {
 };
 
 /** The check of an id. */
-const struct gr_check *gr_waste_check(const struct gr_waste_run *run,
-				      enum gr_waste_check id);
+static inline const struct gr_check *
+gr_waste_check(const struct gr_waste_run *run, enum gr_waste_check id)
+{
+	return run->table[id];
+}
 
 /** Is the check asked, and is what it needs there? */
 bool gr_waste_is_asked(const struct gr_waste_run *run, enum gr_waste_check id);
@@ -119,6 +125,10 @@ bool gr_waste_is_asked(const struct gr_waste_run *run, enum gr_waste_check id);
  * a place. Elements of slices and maps belong to the place of the slice or map.
  */
 uint64_t gr_waste_place(struct gr_waste_run *run, gr_obj obj);
+
+/** The span of an object. All kinds are known. */
+const struct gr_span *gr_waste_span_of(const struct gr_waste_run *run,
+				       gr_obj obj);
 
 /** The object with a number, which is reached. All kinds are known. */
 void gr_waste_object_get(struct gr_waste_run *run, gr_obj obj,

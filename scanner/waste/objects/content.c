@@ -48,6 +48,7 @@ static void open_span(struct gr_content *content, const struct gr_heap *heap,
 
 	content->span = span;
 	content->host = span->host;
+	content->is_lasting = true;
 	if (content->host)
 		return;
 	gr_recorder_pause(heap->rt->recorder); // these are values
@@ -57,6 +58,7 @@ static void open_span(struct gr_content *content, const struct gr_heap *heap,
 	if (!err)
 		return;
 	gr_error_destroy(err);
+	content->is_lasting = false;
 	content->host = copy(content, heap, span->base_addr, bytes);
 	content->missing += !content->host;
 }

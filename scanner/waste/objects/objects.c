@@ -65,8 +65,8 @@ static struct gr_error *find_spans(struct gr_waste_run *run)
 	return NULL;
 }
 
-/* The span of an object. */
-static const struct gr_span *span_of(const struct gr_waste_run *run, gr_obj obj)
+const struct gr_span *gr_waste_span_of(const struct gr_waste_run *run,
+				       gr_obj obj)
 {
 	const struct gr_span *spans = run->heap->spans;
 	uint32_t first = run->span_of[obj >> GR_SPAN_OF_SHIFT];
@@ -104,7 +104,7 @@ struct gr_error *gr_waste_find_kinds(struct gr_waste_run *run)
 void gr_waste_object_get(struct gr_waste_run *run, gr_obj obj,
 			 struct gr_waste_object *ret)
 {
-	const struct gr_span *span = span_of(run, obj);
+	const struct gr_span *span = gr_waste_span_of(run, obj);
 
 	fill(span, obj - span->first_obj,
 	     gr_waste_kind_known(&run->kinds, run->parents->of[obj].label),

@@ -2,12 +2,6 @@
 /* The names of the checks, and which of them are asked. */
 #include "waste/objects/check.h"
 
-const struct gr_check *gr_waste_check(const struct gr_waste_run *run,
-				      enum gr_waste_check id)
-{
-	return run->table[id];
-}
-
 const char *gr_waste_check_name(enum gr_waste_check check)
 {
 	static const char *const names[] = {
