@@ -44,16 +44,17 @@ static struct gr_error *put_object_word(const struct naming *naming,
 					const struct gr_edge *edge)
 {
 	struct gr_scan *scan = naming->scan;
-	const struct gr_parent *parent = &naming->m.parents->of[edge->from];
+	const struct gr_parents *parents = naming->m.parents;
+	uint32_t label = gr_parents_label(parents, edge->from);
 	uint64_t base = gr_heap_object_addr(scan->stop.heap, edge->from);
 	struct gr_word_name name;
-	struct gr_error *err = gr_word_find_held_name(&scan->stop, parent->from,
-						      edge->from, parent->label,
-						      edge->addr - base, &name);
+	struct gr_error *err = gr_word_find_held_name(
+		&scan->stop, parents->of[edge->from].from, edge->from, label,
+		edge->addr - base, &name);
 
 	if (!err)
 		put_line(naming, edge, "", base,
-			 gr_memory_name(&scan->program, parent->label), &name);
+			 gr_memory_name(&scan->program, label), &name);
 	return err;
 }
 

@@ -157,7 +157,7 @@ static void put_path(struct gr_text *text, const struct gr_why *why)
 /* The type of one value at the start of the object, or GR_TYPE_NONE. */
 static gr_type_id type_of_object(const struct gr_answers *answers, gr_obj obj)
 {
-	uint32_t label = answers->kept_walk->m.parents->of[obj].label;
+	uint32_t label = gr_parents_label(answers->kept_walk->m.parents, obj);
 
 	if (label == GR_TYPE_NONE || label & GR_LABEL_DATA)
 		return GR_TYPE_NONE;

@@ -61,7 +61,7 @@ static uint64_t *reached_bits(struct gr_budget *budget,
 		sizeof(*bits));
 
 	for (gr_obj obj = 0; bits && obj < n; obj++)
-		bits[obj / 64] |= (uint64_t) !!parents->of[obj].node
+		bits[obj / 64] |= (uint64_t)gr_parents_has(parents, obj)
 				  << (obj % 64);
 	for (size_t i = 0; bits && i < nblocks; i++)
 		gr_bitmap_set(bits, n + i);
@@ -137,7 +137,7 @@ static struct gr_error *number_objects(struct gr_graph_maker *maker)
 /* Objects have the labels of the walk as types. */
 static struct gr_error *label_objects(struct gr_graph_maker *maker)
 {
-	const struct gr_parent *of = maker->spec->marking->parents->of;
+	const struct gr_parents *parents = maker->spec->marking->parents;
 	struct gr_objects *objects = maker->objects;
 	struct gr_error *err =
 		gr_objects_add_types(objects, &maker->hg->budget);
@@ -145,9 +145,10 @@ static struct gr_error *label_objects(struct gr_graph_maker *maker)
 
 	// Blocks get theirs from what leads to them (block_types.c).
 	while (!err && gr_objects_next(&c))
-		objects->type[c.vertex] = c.slot < maker->spec->heap->nobjs ?
-						  of[c.slot].label :
-						  GR_TYPE_NONE;
+		objects->type[c.vertex] =
+			c.slot < maker->spec->heap->nobjs ?
+				gr_parents_label(parents, c.slot) :
+				GR_TYPE_NONE;
 	return err;
 }
 

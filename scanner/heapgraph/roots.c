@@ -158,7 +158,7 @@ static struct gr_error *place_static(struct adder *a, gr_obj to,
 	struct gr_graph_maker *maker = a->maker;
 	const struct gr_marking *m = maker->spec->marking;
 	const struct gr_tree *tree = &m->tree;
-	uint32_t node = m->parents->of[to].node - 1, variable, group;
+	uint32_t node = gr_parents_node(m->parents, to), variable, group;
 
 	if (gr_parents_above(m->parents, tree, to) != GR_OBJ_NONE ||
 	    tree->nodes.data[node].parent == GR_NODE_NONE)

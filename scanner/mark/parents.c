@@ -7,12 +7,20 @@
 
 GR_DEFINE_CLEANUP(parents, struct gr_parents, gr_parents_destroy)
 
+enum { WAY_SLOTS = 1 << 10 };
+
 struct gr_error *gr_parents_create(gr_obj nobjs, struct gr_parents **ret)
 {
+	const struct gr_way not_reached = { GR_NODE_NONE, GR_TYPE_NONE };
 	_cleanup_(gr_cleanup_parents) struct gr_parents *parents =
 		calloc(1, sizeof(*parents));
 
 	if (!parents)
+		return &gr_enomem;
+	parents->way_slots = calloc(WAY_SLOTS, sizeof(*parents->way_slots));
+	parents->nway_slots = WAY_SLOTS;
+	if (!parents->way_slots ||
+	    !gr_way_vector_append(&parents->ways, not_reached))
 		return &gr_enomem;
 	parents->of = gr_huge_calloc((size_t)nobjs + 1, sizeof(*parents->of));
 	if (!parents->of)
@@ -26,10 +34,63 @@ void gr_parents_destroy(struct gr_parents *parents)
 	if (!parents)
 		return;
 	free(parents->of);
+	gr_way_vector_deinit(&parents->ways);
+	free(parents->way_slots);
 	gr_stack_object_vector_deinit(&parents->on_stack);
 	gr_u32_vector_deinit(&parents->anchors);
 	free(parents);
 }
+
+// ---------------------------------------------------------------------- ways
+
+/* The slot of a way, or the free one where it belongs. */
+static uint32_t *way_slot(const struct gr_parents *parents, struct gr_way way)
+{
+	size_t mask = parents->nway_slots - 1, i = gr_way_hash(way) & mask;
+	const struct gr_way *ways = parents->ways.data;
+
+	// Bounded by the table, in which slots are free.
+	for (uint32_t index; (index = parents->way_slots[i]);
+	     i = (i + 1) & mask)
+		if (ways[index].node == way.node &&
+		    ways[index].label == way.label)
+			break;
+	return &parents->way_slots[i];
+}
+
+/* Make the table larger before it is half full. */
+static bool reserve_slot(struct gr_parents *parents)
+{
+	size_t n = parents->nway_slots;
+	uint32_t *slots;
+
+	if (parents->ways.size < n / 2)
+		return true;
+	slots = calloc(2 * n, sizeof(*slots));
+	if (!slots)
+		return false;
+	free(parents->way_slots);
+	parents->way_slots = slots;
+	parents->nway_slots = 2 * n;
+	// Bounded by the ways, of which the walk makes one at a time.
+	for (size_t i = 1; i < parents->ways.size; i++)
+		*way_slot(parents, parents->ways.data[i]) = i;
+	return true;
+}
+
+uint32_t gr_parents_add_way(struct gr_parents *parents, struct gr_way way)
+{
+	uint32_t *slot = way_slot(parents, way);
+
+	if (*slot)
+		return *slot;
+	if (parents->ways.size >= UINT32_MAX || !reserve_slot(parents) ||
+	    !gr_way_vector_append(&parents->ways, way))
+		return 0;
+	return *way_slot(parents, way) = parents->ways.size - 1;
+}
+
+// ------------------------------------------------------------------- anchors
 
 uint32_t gr_parents_anchor(struct gr_parents *parents, struct gr_tree *tree,
 			   gr_type_id type)
@@ -61,8 +122,8 @@ uint32_t gr_parents_top(const struct gr_tree *tree, uint32_t node)
 gr_obj gr_parents_above(const struct gr_parents *parents,
 			const struct gr_tree *tree, gr_obj obj)
 {
-	GR_ASSERT(parents->of[obj].node);
-	uint32_t top = gr_parents_top(tree, parents->of[obj].node - 1);
+	GR_ASSERT(gr_parents_has(parents, obj));
+	uint32_t top = gr_parents_top(tree, gr_parents_node(parents, obj));
 
 	// The contents of an object with a finalizer are walked without
 	// counting the object: a root leads to them.
@@ -82,6 +143,7 @@ struct gr_error *gr_parents_finish(struct gr_parents *parents,
 				   struct gr_error *(*poll)(void *ctx),
 				   void *ctx)
 {
+	free(steal_ptr(parents->way_slots));
 	return gr_sort(parents->on_stack.data, parents->on_stack.size,
 		       sizeof(*parents->on_stack.data), compare_objects, poll,
 		       ctx);

@@ -85,6 +85,17 @@ struct gr_total *gr_walk_find_total(struct gr_walk *w, gr_type_id label)
 	return &w->m.type_totals.data[label];
 }
 
+/* Note by which way an object is reached. */
+static void set_parent(struct gr_walk *w, gr_obj obj, gr_obj from,
+		       struct gr_way way)
+{
+	uint32_t index = gr_parents_way(w->m.parents, way);
+
+	if (GR_UNLIKELY(!index))
+		gr_walk_fail(w, &gr_enomem);
+	w->m.parents->of[obj] = (struct gr_parent){ from, index };
+}
+
 uint32_t gr_walk_note_parent(struct gr_walk *w, const struct gr_origin *o,
 			     gr_obj obj, uint32_t label, gr_type_id type,
 			     uint32_t node)
@@ -92,7 +103,7 @@ uint32_t gr_walk_note_parent(struct gr_walk *w, const struct gr_origin *o,
 	struct gr_frame_object on_stack = { obj, o->root ? o->root->goroutine :
 							   UINT32_MAX };
 
-	w->m.parents->of[obj] = (struct gr_parent){ o->from, node + 1, label };
+	set_parent(w, obj, o->from, (struct gr_way){ node, label });
 	if (on_stack.goroutine != UINT32_MAX &&
 	    !gr_stack_object_vector_append(&w->m.parents->on_stack, on_stack))
 		gr_walk_fail(w, &gr_enomem);
@@ -433,7 +444,9 @@ static void set_label(struct gr_walk *w, gr_obj obj, uint32_t label,
 						  gr_walk_find_total(w, type),
 		   bytes);
 	if (w->m.parents)
-		w->m.parents->of[obj].label = label;
+		set_parent(w, obj, w->m.parents->of[obj].from,
+			   (struct gr_way){ gr_parents_node(w->m.parents, obj),
+					    label });
 }
 
 /*

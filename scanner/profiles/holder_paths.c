@@ -103,7 +103,7 @@ static struct gr_error *pass_object(struct gr_holder_paths *paths, gr_obj obj,
 {
 	const struct gr_marking *m = &paths->answers->kept_walk->m;
 	const struct gr_node *nodes = m->tree.nodes.data;
-	uint32_t at = m->parents->of[obj].node - 1;
+	uint32_t at = gr_parents_node(m->parents, obj);
 	struct gr_error *err = NULL;
 
 	paths->names.size = 0;

@@ -40,7 +40,7 @@ void gr_holder_paths_deinit(struct gr_holder_paths *paths);
 static inline bool gr_holder_paths_has(const struct gr_holder_paths *paths,
 				       gr_obj obj)
 {
-	return paths->answers->kept_walk->m.parents->of[obj].node;
+	return gr_parents_has(paths->answers->kept_walk->m.parents, obj);
 }
 
 /**

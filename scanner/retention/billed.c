@@ -54,7 +54,8 @@ static struct gr_billed_root root_of(const struct gr_billed *billed,
 				     gr_obj first)
 {
 	const struct gr_marking *m = &billed->answers->kept_walk->m;
-	uint32_t top = gr_parents_top(&m->tree, m->parents->of[first].node - 1);
+	uint32_t top =
+		gr_parents_top(&m->tree, gr_parents_node(m->parents, first));
 
 	return (struct gr_billed_root){
 		.root = &m->tree.roots.data[m->tree.nodes.data[top].root],

@@ -53,10 +53,8 @@ static void describe_slot(const struct gr_span *span, uint32_t index,
 static void describe_type(struct gr_answers *answers, gr_obj obj,
 			  struct gr_object_info *info)
 {
-	const struct gr_parent *parent =
-		&answers->kept_walk->m.parents->of[obj];
 	// Garbage has no label.
-	uint32_t label = parent->node ? parent->label : GR_TYPE_NONE;
+	uint32_t label = gr_parents_label(answers->kept_walk->m.parents, obj);
 	enum gr_type_source source = GR_TYPE_FROM_POINTER;
 
 	if (label == GR_TYPE_NONE) {

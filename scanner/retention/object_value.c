@@ -93,11 +93,8 @@ static struct gr_error *find_label(struct gr_answers *answers, uint64_t addr,
 	*ret = GR_TYPE_NONE;
 	if (err || obj == GR_OBJ_NONE)
 		return err;
-	const struct gr_parent *parent =
-		&answers->kept_walk->m.parents->of[obj];
 	// Garbage has no label.
-	if (parent->node)
-		*ret = parent->label;
+	*ret = gr_parents_label(answers->kept_walk->m.parents, obj);
 	if (*ret != GR_TYPE_NONE)
 		return NULL;
 	return gr_memory_header_label(answers->stop->program, span,

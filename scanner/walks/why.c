@@ -83,15 +83,14 @@ static void object_hop(struct gr_answers *answers, gr_obj obj,
 		       struct gr_hop *ret)
 {
 	struct gr_stop *stop = answers->stop;
-	const struct gr_parent *parent =
-		&answers->kept_walk->m.parents->of[obj];
+	const struct gr_parents *parents = answers->kept_walk->m.parents;
+	uint32_t label = gr_parents_label(parents, obj);
 
 	ret->addr = gr_heap_object_addr(stop->heap, obj);
-	ret->type = gr_memory_name(stop->program, parent->label);
-	ret->is_container =
-		gr_memory_is_container(stop->program, parent->label);
+	ret->type = gr_memory_name(stop->program, label);
+	ret->is_container = gr_memory_is_container(stop->program, label);
 	ret->name = path_to(&stop->program->rt, &answers->kept_walk->m.tree,
-			    parent->node - 1);
+			    gr_parents_node(parents, obj));
 }
 
 /* The name for a hop without one: both objects of a pointer to a pointer are
@@ -158,11 +157,11 @@ static struct gr_error *find_chain(struct gr_answers *answers,
 		return err;
 	const struct gr_kept_walk *chains = answers->kept_walk;
 	why->gaps = chains->gaps;
-	if (!chains->m.parents->of[obj].node)
+	if (!gr_parents_has(chains->m.parents, obj))
 		return NULL;
 	gr_obj first = first_object(chains, obj);
-	uint32_t top = gr_parents_top(&chains->m.tree,
-				      chains->m.parents->of[first].node - 1);
+	uint32_t top = gr_parents_top(
+		&chains->m.tree, gr_parents_node(chains->m.parents, first));
 	const struct gr_root_total *root =
 		&chains->m.tree.roots.data[chains->m.tree.nodes.data[top].root];
 	uint32_t goroutine = gr_parents_goroutine(chains->m.parents, first);

@@ -49,7 +49,7 @@ struct gr_why {
  * Find the chain that holds the memory at @p addr: the one over which a walk
  * with the attribution of @p options bills it. Other options are ignored. The
  * walk of the first question is kept until the next walk of another kind; it
- * takes 12 bytes for each slot of the heap.
+ * takes 8 bytes for each slot of the heap.
  */
 struct gr_error *gr_scan_why(struct gr_scan *scan,
 			     const struct gr_walk_options *options,

@@ -79,7 +79,7 @@ static struct gr_error *add_up(struct gr_waste_run *run)
 
 		err = gr_runtime_step(heap->rt, span->nelems / 8 + 1);
 		for (uint32_t k = 0; k < span->nelems; k++)
-			n += !!of[k].node;
+			n += !!of[k].way;
 		run->waste->heap_objects += n;
 		run->waste->heap_bytes += n * span->elem_bytes;
 	}
@@ -232,10 +232,12 @@ static struct gr_error *judge_objects(struct gr_waste_run *run)
 {
 	struct gr_error *err = call_all(run, BEGIN);
 
+	if (!err)
+		err = gr_waste_kinds_find(run);
+	if (!err)
+		err = gr_waste_find_spans(run);
 	if (!err && needs_reach(run))
 		err = find_reach(run);
-	if (!err)
-		err = gr_waste_find_kinds(run);
 	if (!err)
 		err = call_all(run, REACHED);
 	if (!err && checks_with(run, true))

@@ -44,8 +44,9 @@ static void number(struct model *m)
 	gr_obj obj;
 
 	for (gr_obj i = 0; i < w->heap->nobjs; i++)
-		m->vertex[i] = m->s->m.parents->of[i].node ? m->nobjects++ :
-							     GR_VERTEX_NONE;
+		m->vertex[i] = gr_parents_has(m->s->m.parents, i) ?
+				       m->nobjects++ :
+				       GR_VERTEX_NONE;
 	for (int i = 0; i < NGOROUTINES; i++) {
 		obj = naive_object(w->heap, m->s->goroutines[i].addr);
 		if (is_reached(m, obj))
@@ -225,7 +226,7 @@ static void check_objects(const struct gr_heap_graph *hg, const struct model *m)
 		assert_int_equal(gr_graph_own_bytes(g, v),
 				 gr_heap_span_of(heap, i)->elem_bytes);
 		assert_int_equal(g->objects->type[v],
-				 m->s->m.parents->of[i].label);
+				 gr_parents_label(m->s->m.parents, i));
 	}
 }
 

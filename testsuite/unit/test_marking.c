@@ -81,12 +81,12 @@ TEST(parents)
 		struct naive *n = naive_walk(&w);
 		walk(&w, true, &ledger, &m);
 		for (gr_obj i = 0; i < w.heap->nobjs; i++) {
-			const struct gr_parent *parent = &m.parents->of[i];
+			bool is_reached = gr_parents_has(m.parents, i);
 			gr_obj top = i;
 			int hops = 0;
 
-			assert_int_equal(!!parent->node, !!n->billed[i]);
-			if (!parent->node)
+			assert_int_equal(is_reached, !!n->billed[i]);
+			if (!is_reached)
 				continue;
 			assert_int_equal(gr_parents_above(m.parents, &m.tree,
 							  i),
@@ -97,7 +97,7 @@ TEST(parents)
 				top = o;
 			}
 			uint32_t node = gr_parents_top(
-				&m.tree, m.parents->of[top].node - 1);
+				&m.tree, gr_parents_node(m.parents, top));
 			uint32_t root = m.tree.nodes.data[node].root;
 			assert_ptr_equal(m.tree.roots.data[root].name,
 					 &w.names[n->billed[i] - 1]);

@@ -81,10 +81,9 @@ static uint64_t address_of(const struct finder *f, gr_obj obj)
 static const struct gr_context_type *context_of(const struct finder *f,
 						gr_obj obj)
 {
-	uint32_t label = f->run->parents->of[obj].label;
+	uint32_t label = gr_parents_label(f->run->parents, obj);
 
-	return f->run->parents->of[obj].node && label < f->types.count &&
-			       f->types.of[label].children ?
+	return label < f->types.count && f->types.of[label].children ?
 		       &f->types.of[label] :
 		       NULL;
 }
@@ -160,7 +159,7 @@ static struct gr_error *add_child(struct finder *f, uint32_t parent,
 	child.obj = gr_heap_object_at(heap, addr, &span);
 	child.piece = gr_heap_object_at(heap, entry->key_addr, &piece_span);
 	if (child.obj == GR_OBJ_NONE || child.piece == GR_OBJ_NONE ||
-	    !f->run->parents->of[child.obj].node)
+	    !gr_parents_has(f->run->parents, child.obj))
 		return NULL;
 	f->slot_bytes += span->elem_bytes;
 	return gr_runtime_append(f->rt, child_vector, &f->children, child);
@@ -213,7 +212,7 @@ static struct gr_error *cut_timer(struct finder *f, const struct child *child,
 static struct gr_error *find_group(struct finder *f, const struct child *child,
 				   uint32_t *ret)
 {
-	uint32_t label = f->run->parents->of[child->obj].label;
+	uint32_t label = gr_parents_label(f->run->parents, child->obj);
 	struct gr_program *program = f->run->answers->stop->program;
 
 	*ret = gr_keys_find(&f->by_label, label, 0);

@@ -119,13 +119,14 @@ static struct gr_error *ask_queues(struct finder *f)
 static bool is_below(const struct finder *f, gr_obj obj, uint64_t *steps)
 {
 	const struct gr_tree *tree = &f->run->answers->kept_walk->m.tree;
-	const struct gr_parent *of = f->run->parents->of;
+	const struct gr_parents *parents = f->run->parents;
 	uint32_t root;
 
-	while ((root = tree->nodes.data[of[obj].node - 1].root) == UINT32_MAX) {
+	while ((root = tree->nodes.data[gr_parents_node(parents, obj)].root) ==
+	       UINT32_MAX) {
 		if (++*steps >= MAX_STEPS)
 			return true;
-		obj = of[obj].from;
+		obj = parents->of[obj].from;
 	}
 	enum gr_root_kind kind = tree->roots.data[root].kind;
 	return kind == GR_ROOT_FINALIZER || kind == GR_ROOT_CLEANUP;
@@ -149,7 +150,7 @@ static struct gr_error *ask_cycles(struct finder *f)
 			gr_obj obj = gr_heap_object_at(
 				f->run->heap, root->object_addr, &span);
 			f->may_cycle = obj != GR_OBJ_NONE &&
-				       f->run->parents->of[obj].node &&
+				       gr_parents_has(f->run->parents, obj) &&
 				       is_below(f, obj, &steps);
 		}
 		err = gr_runtime_step(f->rt, 1 + steps - before);

@@ -81,35 +81,29 @@ static struct gr_error *class_roots(struct finder *f)
 
 /* Is an object of a library, or does one of its variables lead to it? */
 static bool is_member(const struct finder *f, const struct gr_node *nodes,
-		      const struct gr_parent *of)
+		      const struct gr_way *way)
 {
 	uint32_t root;
 
-	if (!of->node)
-		return false;
-	if (of->label < f->ntypes && f->of_type[of->label])
+	if (way->label < f->ntypes && f->of_type[way->label])
 		return true;
-	root = nodes[of->node - 1].root;
+	root = nodes[way->node].root;
 	return root != UINT32_MAX && f->of_root[root];
 }
 
 /* Is there any such object? Most programs without have no more to do. */
 static struct gr_error *find_member(struct finder *f, bool *ret)
 {
-	const struct gr_heap *heap = f->run->heap;
+	const struct gr_way_vector *ways = &f->run->parents->ways;
 	const struct gr_node *nodes =
 		f->run->answers->kept_walk->m.tree.nodes.data;
 	struct gr_error *err = NULL;
 
 	*ret = false;
-	for (uint32_t i = 0; !err && !*ret && i < heap->nspans; i++) {
-		const struct gr_span *span = &heap->spans[i];
-		const struct gr_parent *of =
-			&f->run->parents->of[span->first_obj];
-
-		for (uint32_t k = 0; !*ret && k < span->nelems; k++)
-			*ret = is_member(f, nodes, &of[k]);
-		err = gr_runtime_step(f->rt, span->nelems / 8 + 1);
+	// The first way is that of objects that are not reached.
+	for (size_t i = 1; !err && !*ret && i < ways->size; i++) {
+		*ret = is_member(f, nodes, &ways->data[i]);
+		err = gr_runtime_step(f->rt, 1);
 	}
 	return err;
 }
@@ -157,7 +151,6 @@ static struct gr_error *cut_object(struct finder *f, size_t library,
 static struct gr_error *cut_objects(struct finder *f)
 {
 	const struct gr_heap *heap = f->run->heap;
-	const struct gr_parent *of = f->run->parents->of;
 	struct gr_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
@@ -165,9 +158,10 @@ static struct gr_error *cut_objects(struct finder *f)
 		gr_obj end = span->first_obj + span->nelems;
 
 		for (gr_obj obj = span->first_obj; !err && obj < end; obj++) {
-			if (!of[obj].node || of[obj].label >= f->ntypes)
+			uint32_t label = gr_parents_label(f->run->parents, obj);
+			if (label >= f->ntypes)
 				continue;
-			uint8_t class = f->of_type[of[obj].label];
+			uint8_t class = f->of_type[label];
 			if (GR_UNLIKELY(class &&
 					candidate(f, class) != SIZE_MAX))
 				err = cut_object(f, class - 1, span, obj);

@@ -80,7 +80,7 @@ static struct gr_error *take_slice(struct finder *f, uint64_t addr,
 	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
 		return err;
 	gr_obj obj = gr_heap_object_at(f->run->heap, data, &span);
-	if (obj != GR_OBJ_NONE && f->run->parents->of[obj].node &&
+	if (obj != GR_OBJ_NONE && gr_parents_has(f->run->parents, obj) &&
 	    span->elem_bytes > ret->bytes)
 		*ret = (struct array){ span->elem_bytes, obj };
 	return NULL;
@@ -247,8 +247,9 @@ static struct gr_error *judge_channel(struct finder *f,
 				      uint64_t addr)
 {
 	f->buffers.size = 0;
-	struct gr_error *err = gr_free_list_read(
-		lists, f->run->parents->of[obj].label, addr, &f->buffers);
+	struct gr_error *err =
+		gr_free_list_read(lists, gr_parents_label(f->run->parents, obj),
+				  addr, &f->buffers);
 
 	return err ? err :
 		     judge(f, (struct pool){ .addr = addr, .channel = obj });
@@ -258,15 +259,17 @@ static struct gr_error *judge_span(struct finder *f,
 				   struct gr_free_lists *lists,
 				   const struct gr_span *span)
 {
-	const struct gr_parent *of = &f->run->parents->of[span->first_obj];
 	struct gr_error *err = NULL;
 
-	for (uint32_t k = 0; !err && k < span->nelems; k++)
-		if (of[k].node &&
-		    GR_UNLIKELY(gr_free_lists_may_be(lists, of[k].label)))
-			err = judge_channel(f, lists, span->first_obj + k,
+	for (uint32_t k = 0; !err && k < span->nelems; k++) {
+		gr_obj obj = span->first_obj + k;
+		uint32_t label = gr_parents_label(f->run->parents, obj);
+
+		if (GR_UNLIKELY(gr_free_lists_may_be(lists, label)))
+			err = judge_channel(f, lists, obj,
 					    gr_span_slot_addr(span, k) +
 						    span->header_bytes);
+	}
 	return err ? err : gr_runtime_step(f->rt, span->nelems / 8 + 1);
 }
 
@@ -382,7 +385,8 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 	const struct finder *f = run->state[GR_WASTE_POOL];
 
 	for (size_t i = 0; i < f->outliers.size; i++)
-		if (run->parents->of[f->outliers.data[i].array.obj].label ==
+		if (gr_parents_label(run->parents,
+				     f->outliers.data[i].array.obj) ==
 		    kind->label)
 			return true;
 	return false;
@@ -424,7 +428,7 @@ static struct gr_error *name_pool(struct finder *f, const struct pool *pool,
 	gr_obj obj = gr_heap_object_at(f->run->heap, pool->addr, &span);
 	if (!**type && obj != GR_OBJ_NONE)
 		*type = gr_memory_name(answers->stop->program,
-				       f->run->parents->of[obj].label);
+				       gr_parents_label(f->run->parents, obj));
 	if (!**type)
 		*type = "sync.Pool";
 	return NULL;

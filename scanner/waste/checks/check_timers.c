@@ -117,7 +117,7 @@ static struct gr_error *find_set(struct finder *f, struct far_timer *timer,
 				 const char *function)
 {
 	struct gr_program *program = f->run->answers->stop->program;
-	uint32_t label = f->run->parents->of[timer->obj].label;
+	uint32_t label = gr_parents_label(f->run->parents, timer->obj);
 
 	timer->set = gr_keys_find(&f->by_call, pc ?: label, !pc);
 	if (timer->set != UINT32_MAX)
@@ -165,7 +165,6 @@ static struct gr_error *add_timer(struct finder *f, const struct gr_root *root,
 static struct gr_error *find_timers(struct finder *f)
 {
 	const struct gr_root_list *list = &f->run->answers->stop->roots.list;
-	const struct gr_parent *of = f->run->parents->of;
 	const struct gr_span *span;
 	struct gr_error *err = NULL;
 
@@ -177,7 +176,7 @@ static struct gr_error *find_timers(struct finder *f)
 		    root->form != GR_ROOT_VALUE)
 			continue;
 		gr_obj obj = gr_heap_object_at(f->run->heap, root->addr, &span);
-		if (obj != GR_OBJ_NONE && of[obj].node)
+		if (obj != GR_OBJ_NONE && gr_parents_has(f->run->parents, obj))
 			err = add_timer(f, root, obj);
 	}
 	return err;

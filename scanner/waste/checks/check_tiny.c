@@ -313,7 +313,8 @@ static void judge_leaf(struct gr_waste_run *run, struct state *s,
 	const struct link *link = NULL;
 
 	if (from != GR_OBJ_NONE)
-		link = get_link(run, s, run->parents->of[from].label, type);
+		link = get_link(run, s, gr_parents_label(run->parents, from),
+				type);
 	if (!is_boxed && (!link || !link->by_pointer || link->by_other ||
 			  !object->span->is_noscan))
 		return;
@@ -340,11 +341,11 @@ static void judge_array(struct gr_waste_run *run, struct state *s,
 	if (gr_reach_get(&run->reach, object->obj, &one, &list) != 1 ||
 	    list->used - list->lo != unit)
 		return;
-	const struct link *link = from == GR_OBJ_NONE ?
-					  NULL :
-					  get_link(run, s,
-						   run->parents->of[from].label,
-						   object->kind->type);
+	const struct link *link =
+		from == GR_OBJ_NONE ?
+			NULL :
+			get_link(run, s, gr_parents_label(run->parents, from),
+				 object->kind->type);
 	save(run, object, object->slot_bytes,
 	     growth_of(run, link, unit, SLICE_BYTES), ret);
 }
@@ -371,11 +372,11 @@ static void judge_map(struct gr_waste_run *run, struct state *s,
 	uint64_t bytes =
 		gr_map_part_bytes(run->types, &kind->shape.key, kind->key) +
 		gr_map_part_bytes(run->types, &kind->shape.elem, kind->elem);
-	const struct link *link = from == GR_OBJ_NONE ?
-					  NULL :
-					  get_link(run, s,
-						   run->parents->of[from].label,
-						   object->kind->type);
+	const struct link *link =
+		from == GR_OBJ_NONE ?
+			NULL :
+			get_link(run, s, gr_parents_label(run->parents, from),
+				 object->kind->type);
 	save(run, object, gr_map_fresh_bytes(&pieces, 1),
 	     growth_of(run, link, bytes, GR_WORD_BYTES), ret);
 }

@@ -14,7 +14,7 @@ enum { AHEAD = 16 /* objects from fetching to use */ };
 
 struct forest {
 	struct gr_runtime *rt;
-	const struct gr_parent *of;
+	const struct gr_parents *parents;
 	const struct gr_forest_spec *spec;
 	uint8_t *of_node; /* class + 1 if a root is above the node, else 0 */
 	uint8_t *known;	  /* by object: class + 1, or 0 */
@@ -51,14 +51,14 @@ static struct gr_error *class_nodes(struct forest *f,
 /* The class of an object + 1, if it can be told without its parent; else 0. */
 static inline uint8_t class_of(const struct forest *f, gr_obj obj)
 {
-	uint32_t label = f->of[obj].label;
+	uint32_t label = gr_parents_label(f->parents, obj);
 
 	if (f->known[obj])
 		return f->known[obj];
 	if (f->spec->of_type && label < f->spec->ntypes &&
 	    f->spec->of_type[label])
 		return f->spec->of_type[label] + 1;
-	return f->of_node[f->of[obj].node - 1];
+	return f->of_node[gr_parents_node(f->parents, obj)];
 }
 
 static struct gr_error *resolve(struct forest *f, gr_obj obj, uint8_t *ret)
@@ -69,14 +69,14 @@ static struct gr_error *resolve(struct forest *f, gr_obj obj, uint8_t *ret)
 	uint8_t class;
 
 	while (!(class = class_of(f, at)) && !err) {
-		at = f->of[at].from;
+		at = f->parents->of[at].from;
 		if (GR_UNLIKELY(!(++steps % GR_POLL_STEPS)))
 			err = gr_runtime_step(f->rt, GR_POLL_STEPS);
 	}
 	if (err)
 		return err;
 	f->known[at] = class;
-	for (at = obj; !f->known[at]; at = f->of[at].from)
+	for (at = obj; !f->known[at]; at = f->parents->of[at].from)
 		f->known[at] = class;
 	*ret = class;
 	return NULL;
@@ -84,10 +84,10 @@ static struct gr_error *resolve(struct forest *f, gr_obj obj, uint8_t *ret)
 
 static inline void look_ahead(const struct forest *f, gr_obj obj)
 {
-	const struct gr_parent *next = &f->of[obj + AHEAD];
+	const struct gr_parent *next = &f->parents->of[obj + AHEAD];
 
-	if (next->node && next->from != GR_OBJ_NONE) {
-		gr_prefetch(&f->of[next->from]);
+	if (next->way && next->from != GR_OBJ_NONE) {
+		gr_prefetch(&f->parents->of[next->from]);
 		gr_prefetch(&f->known[next->from]);
 	}
 }
@@ -102,7 +102,7 @@ static struct gr_error *sum_span(struct forest *f, const struct gr_span *span,
 	for (gr_obj obj = span->first_obj; !err && obj < end; obj++) {
 		if (obj + AHEAD < nobjs)
 			look_ahead(f, obj);
-		if (!f->of[obj].node)
+		if (!gr_parents_has(f->parents, obj))
 			continue;
 		err = resolve(f, obj, &class);
 		f->bytes[class - 1] += span->elem_bytes;
@@ -117,7 +117,7 @@ struct gr_error *gr_forest_sum(struct gr_waste_run *run,
 	const struct gr_heap *heap = run->heap;
 	_cleanup_(forest_deinit) struct forest f = {
 		.rt = heap->rt,
-		.of = run->parents->of,
+		.parents = run->parents,
 		.spec = spec,
 		.known = gr_huge_calloc((size_t)heap->nobjs + 1, 1),
 		.bytes = bytes,

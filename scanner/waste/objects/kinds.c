@@ -13,6 +13,8 @@ void gr_waste_kinds_deinit(struct gr_waste_kinds *kinds)
 		gr_kind_vector_deinit(v);
 	}
 	free(kinds->unknown);
+	free(kinds->of_way);
+	free(kinds->checks_of_way);
 }
 
 /* Fill the form and the type of memory that belongs to a value of @p type. */
@@ -126,8 +128,9 @@ static bool grow(struct gr_kind_vector *v, size_t id)
 	return true;
 }
 
-struct gr_error *gr_waste_kind_find(struct gr_waste_run *run, uint32_t label,
-				    const struct gr_waste_kind **ret)
+/* The kind of a label; it is made if it is new. */
+static struct gr_error *find(struct gr_waste_run *run, uint32_t label,
+			     const struct gr_waste_kind **ret)
 {
 	struct gr_waste_kinds *kinds = &run->kinds;
 	struct gr_kind_vector *v =
@@ -146,5 +149,26 @@ struct gr_error *gr_waste_kind_find(struct gr_waste_run *run, uint32_t label,
 	if (GR_UNLIKELY(!*kind))
 		err = make(run, label, kind);
 	*ret = *kind;
+	return err;
+}
+
+struct gr_error *gr_waste_kinds_find(struct gr_waste_run *run)
+{
+	const struct gr_way_vector *ways = &run->parents->ways;
+	struct gr_waste_kinds *kinds = &run->kinds;
+	struct gr_error *err = NULL;
+
+	kinds->of_way = calloc(ways->size, sizeof(*kinds->of_way));
+	kinds->checks_of_way = calloc(ways->size, sizeof(uint32_t));
+	if (!kinds->of_way || !kinds->checks_of_way)
+		return &gr_enomem;
+	for (size_t i = 0; !err && i < ways->size; i++) {
+		err = gr_runtime_step(run->heap->rt, 1);
+		if (!err)
+			err = find(run, ways->data[i].label, &kinds->of_way[i]);
+		// The first way is that of objects that are not reached.
+		if (!err && i)
+			kinds->checks_of_way[i] = kinds->of_way[i]->checks;
+	}
 	return err;
 }

@@ -38,24 +38,15 @@ struct gr_waste_kinds {
 	/** By type id, for each combination of the two flags of a label. */
 	struct gr_kind_vector by_label[4];
 	struct gr_waste_kind *unknown;
+	/** By way (mark/parents.h). */
+	const struct gr_waste_kind **of_way;
+	/** By way: gr_waste_kind.checks; 0 for objects that are not reached. */
+	uint32_t *checks_of_way;
 };
 
 void gr_waste_kinds_deinit(struct gr_waste_kinds *kinds);
 
-/** The kind of a label; it is made if it is new. It stays where it is. */
-struct gr_error *
-gr_waste_kind_find(struct gr_waste_run *run, uint32_t label,
-		   const struct gr_waste_kind **ret) GR_MUST_CHECK;
-
-/** The kind of a label that was looked for before. */
-static inline const struct gr_waste_kind *
-gr_waste_kind_known(const struct gr_waste_kinds *kinds, uint32_t label)
-{
-	const struct gr_kind_vector *v =
-		&kinds->by_label[label >> GR_LABEL_FLAG_SHIFT];
-	size_t id = label & ~(uint32_t)GR_LABEL_FLAGS;
-
-	return id < v->size ? v->data[id] : kinds->unknown;
-}
+/** Find out the kinds of all objects that the walk has reached. */
+struct gr_error *gr_waste_kinds_find(struct gr_waste_run *run) GR_MUST_CHECK;
 
 #endif /* GR_WASTE_KINDS_H */

@@ -20,6 +20,7 @@ static void fill(const struct gr_span *span, uint32_t index,
 struct gr_error *gr_waste_each(struct gr_waste_run *run, uint32_t checks,
 			       gr_waste_visit *visit, void *ctx)
 {
+	const uint32_t *checks_of_way = run->kinds.checks_of_way;
 	const struct gr_heap *heap = run->heap;
 	struct gr_error *err = NULL;
 
@@ -29,23 +30,18 @@ struct gr_error *gr_waste_each(struct gr_waste_run *run, uint32_t checks,
 
 		err = gr_runtime_step(heap->rt, span->nelems);
 		for (uint32_t k = 0; !err && k < span->nelems; k++) {
-			const struct gr_waste_kind *kind;
 			struct gr_waste_object object;
 
-			if (!of[k].node)
+			if (!(checks_of_way[of[k].way] & checks))
 				continue;
-			kind = gr_waste_kind_known(&run->kinds, of[k].label);
-			if (!(kind->checks & checks))
-				continue;
-			fill(span, k, kind, &object);
+			fill(span, k, run->kinds.of_way[of[k].way], &object);
 			err = visit(run, &object, ctx);
 		}
 	}
 	return err;
 }
 
-/* Note the first span with objects of each part of the numbers. */
-static struct gr_error *find_spans(struct gr_waste_run *run)
+struct gr_error *gr_waste_find_spans(struct gr_waste_run *run)
 {
 	const struct gr_heap *heap = run->heap;
 	size_t n = (heap->nobjs >> GR_SPAN_OF_SHIFT) + 2, at = 0;
@@ -78,37 +74,13 @@ const struct gr_span *gr_waste_span_of(const struct gr_waste_run *run,
 	return &spans[first + n - 1];
 }
 
-struct gr_error *gr_waste_find_kinds(struct gr_waste_run *run)
-{
-	const struct gr_heap *heap = run->heap;
-	struct gr_error *err = find_spans(run);
-	uint32_t last = GR_TYPE_NONE - 1;
-
-	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
-		const struct gr_span *span = &heap->spans[i];
-		const struct gr_parent *of = run->parents->of + span->first_obj;
-
-		err = gr_runtime_step(heap->rt, span->nelems / 8 + 1);
-		for (uint32_t k = 0; !err && k < span->nelems; k++) {
-			const struct gr_waste_kind *kind;
-
-			if (!of[k].node || of[k].label == last)
-				continue;
-			last = of[k].label;
-			err = gr_waste_kind_find(run, last, &kind);
-		}
-	}
-	return err;
-}
-
 void gr_waste_object_get(struct gr_waste_run *run, gr_obj obj,
 			 struct gr_waste_object *ret)
 {
 	const struct gr_span *span = gr_waste_span_of(run, obj);
 
 	fill(span, obj - span->first_obj,
-	     gr_waste_kind_known(&run->kinds, run->parents->of[obj].label),
-	     ret);
+	     run->kinds.of_way[run->parents->of[obj].way], ret);
 }
 
 const uint8_t *gr_waste_content(struct gr_waste_run *run,

@@ -14,8 +14,8 @@ typedef struct gr_error *gr_waste_visit(struct gr_waste_run *run,
 struct gr_error *gr_waste_each(struct gr_waste_run *run, uint32_t checks,
 			       gr_waste_visit *visit, void *ctx) GR_MUST_CHECK;
 
-/** Find out the kinds of all objects that are reached, and where the spans of
- * object numbers are (gr_waste_run.span_of). */
-struct gr_error *gr_waste_find_kinds(struct gr_waste_run *run) GR_MUST_CHECK;
+/** Fill gr_waste_run.span_of: note the first span with objects of each part of
+ * the numbers. */
+struct gr_error *gr_waste_find_spans(struct gr_waste_run *run) GR_MUST_CHECK;
 
 #endif /* GR_WASTE_OBJECTS_H */

@@ -44,15 +44,15 @@ static gr_obj above(const struct gr_waste_run *run, gr_obj obj)
 
 uint64_t gr_waste_place(struct gr_waste_run *run, gr_obj obj)
 {
-	uint64_t key = run->parents->of[obj].node;
+	uint64_t key = gr_parents_node(run->parents, obj);
 
 	for (int hop = 0; hop < MAX_HOPS; hop++) {
 		gr_obj from = run->parents->of[obj].from;
 
 		if (from == GR_OBJ_NONE || from >= run->heap->nobjs ||
-		    !is_container(run, run->parents->of[from].label))
+		    !is_container(run, gr_parents_label(run->parents, from)))
 			break;
-		key = gr_hash_number(key) + run->parents->of[from].node;
+		key = gr_hash_number(key) + gr_parents_node(run->parents, from);
 		obj = from;
 	}
 	return key;
@@ -94,10 +94,11 @@ static const char *name_top(const struct gr_waste_run *run, gr_obj obj,
 	const char *name;
 
 	if (from != GR_OBJ_NONE) {
-		name = gr_memory_name(program, run->parents->of[from].label);
+		name = gr_memory_name(program,
+				      gr_parents_label(run->parents, from));
 		return *name ? name : GR_TYPE_UNKNOWN;
 	}
-	uint32_t top = gr_parents_top(tree, run->parents->of[obj].node - 1);
+	uint32_t top = gr_parents_top(tree, gr_parents_node(run->parents, obj));
 	return tree->roots.data[tree->nodes.data[top].root].name;
 }
 
@@ -114,13 +115,13 @@ struct gr_error *gr_waste_place_name(struct gr_waste_run *run, gr_obj obj,
 	while (n <= MAX_HOPS) {
 		from = above(run, hops[n - 1]);
 		if (from == GR_OBJ_NONE ||
-		    !is_container(run, run->parents->of[from].label))
+		    !is_container(run, gr_parents_label(run->parents, from)))
 			break;
 		hops[n++] = from;
 	}
 	obj = hops[n - 1];
 	while (n)
-		put_path(tree_of(run), run->parents->of[hops[--n]].node - 1,
+		put_path(tree_of(run), gr_parents_node(run->parents, hops[--n]),
 			 &text);
 	*type = name_top(run, obj, from);
 	*type = gr_arena_intern(arena, *type, strlen(*type));

@@ -98,12 +98,11 @@ static struct gr_error *sweep_slots(struct gr_views *v,
 
 	for (uint32_t i = 0; i < span->nelems && !err && !v->err; i++) {
 		struct gr_object_words at = gr_object_words(span, i);
-		const struct gr_waste_kind *kind;
+		const struct gr_waste_kind *kind =
+			v->run->kinds.of_way[parents[i].way];
 
-		if (!parents[i].node)
-			continue;
-		err = gr_waste_kind_find(v->run, parents[i].label, &kind);
-		if (err || (kind->form == GR_FORM_MAP) != are_maps ||
+		if (!parents[i].way ||
+		    (kind->form == GR_FORM_MAP) != are_maps ||
 		    (are_maps &&
 		     gr_bitmap_test(v->walked, span->first_obj + i)))
 			continue;
@@ -111,7 +110,7 @@ static struct gr_error *sweep_slots(struct gr_views *v,
 		struct words words = words_of(kind, at.host, bytes);
 		follow_words(v, &words, map, at.first - span->first_word,
 			     at.end - span->first_word);
-		if (!err && v->headers.size)
+		if (v->headers.size)
 			err = read_maps(v);
 	}
 	return err ? err : take_error(v);
@@ -133,20 +132,14 @@ static struct gr_error *sweep_span(struct gr_views *v,
 static bool has_lost_pieces(struct gr_views *v, const struct gr_span *span)
 {
 	const struct gr_parent *parents = v->run->parents->of + span->first_obj;
-	const struct gr_types *types = v->run->types;
 
 	if (!gr_span_has_edges(span))
 		return false;
-	for (uint32_t i = 0; i < span->nelems; i++) {
-		uint32_t label = parents[i].label;
-
-		if (parents[i].node && label != GR_TYPE_NONE &&
-		    (label & GR_LABEL_DATA) &&
-		    !gr_bitmap_test(v->walked, span->first_obj + i) &&
-		    gr_types_get(types, label & ~(uint32_t)GR_LABEL_FLAGS)
-				    ->kind == GR_KIND_MAP)
+	for (uint32_t i = 0; i < span->nelems; i++)
+		if (parents[i].way &&
+		    v->run->kinds.of_way[parents[i].way]->form == GR_FORM_MAP &&
+		    !gr_bitmap_test(v->walked, span->first_obj + i))
 			return true;
-	}
 	return false;
 }
 
@@ -255,7 +248,7 @@ static struct gr_error *follow_contents(struct gr_views *v,
 	gr_obj obj = gr_heap_object_at(v->run->heap, root->addr, &span);
 	struct gr_error *err;
 
-	if (obj == GR_OBJ_NONE || v->run->parents->of[obj].node ||
+	if (obj == GR_OBJ_NONE || gr_parents_has(v->run->parents, obj) ||
 	    !gr_span_has_edges(span))
 		return NULL;
 	err = gr_ptrmap_build_span(v->run->heap, span, &map);
