@@ -1,19 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
+/*
+ * The slot of an object has its only interval, or the number of its entry in
+ * the table of wide ones, or nothing.
+ */
 #include "waste/objects/reach.h"
 
 #include "base/huge.h"
 
+/* A slot: two bits that tell what it has, and two fields of 15 bits. */
 enum {
-	WIDE_SHARE = 16, /* one object in so many may have several intervals */
-	WIDE_FREE = 1 << 16, /* beyond these */
+	NOTHING,  /* so that a slot of zeros has nothing */
+	AT_START, /* [0, hi), and how much of it is not in use */
+	USED,	  /* lo and hi; all is in use */
+	WIDE,	  /* the number of an entry, in 30 bits */
+	WHAT_SHIFT = 30,
+	FIELD_SHIFT = 15,
+	FIELD_MASK = (1 << FIELD_SHIFT) - 1,
 };
+
+enum {
+	WIDE_SHARE = 32, /* one object in so many may have an entry, */
+	MORE_SHARE = 16, /* one in so many one more interval */
+	FREE = 1 << 16,	 /* beyond these */
+	LIST_CAPACITY = 2,
+};
+
+_Static_assert((int)FIELD_MASK < (int)GR_SMALL_OBJECT_BYTES,
+	       "the largest size class is no field");
 
 struct gr_error *gr_reach_init(struct gr_reach_table *reach,
 			       const struct gr_heap *heap)
 {
 	*reach = (struct gr_reach_table){
 		.heap = heap,
-		.max_wide = heap->nobjs / WIDE_SHARE + WIDE_FREE,
+		.max_wide = heap->nobjs / WIDE_SHARE + FREE,
+		.max_more = heap->nobjs / MORE_SHARE + FREE,
 	};
 	reach->slots =
 		gr_huge_calloc((size_t)heap->nobjs + 1, sizeof(*reach->slots));
@@ -33,16 +54,41 @@ void gr_reach_deinit(struct gr_reach_table *reach)
 	memset(reach, 0, sizeof(*reach));
 }
 
-static struct gr_interval from_slot(const struct gr_reach_slot *slot)
+static unsigned int what_of(uint32_t slot)
 {
-	return (struct gr_interval){ slot->start - 1, slot->hi,
-				     slot->hi - slot->spare };
+	return slot >> WHAT_SHIFT;
 }
 
-static struct gr_wide_reach *wide_of(struct gr_reach_table *reach,
-				     const struct gr_reach_slot *slot)
+/* The interval of a slot that has one. */
+static struct gr_interval from_slot(uint32_t slot)
 {
-	return &reach->wide.data[slot->hi | (uint32_t)slot->spare << 16];
+	uint32_t first = slot & FIELD_MASK;
+	uint32_t second = slot >> FIELD_SHIFT & FIELD_MASK;
+
+	if (what_of(slot) == AT_START)
+		return (struct gr_interval){ 0, first, first - second };
+	return (struct gr_interval){ first, second, second };
+}
+
+/* The slot of an interval; NOTHING: it needs an entry. */
+static uint32_t to_slot(const struct gr_interval *view)
+{
+	if (view->hi > FIELD_MASK)
+		return NOTHING;
+	if (!view->lo)
+		return (uint32_t)AT_START << WHAT_SHIFT |
+		       (uint32_t)(view->hi - view->used) << FIELD_SHIFT |
+		       (uint32_t)view->hi;
+	if (view->used == view->hi)
+		return (uint32_t)USED << WHAT_SHIFT |
+		       (uint32_t)view->hi << FIELD_SHIFT | (uint32_t)view->lo;
+	return NOTHING;
+}
+
+static struct gr_wide_reach *wide_of(const struct gr_reach_table *reach,
+				     uint32_t slot)
+{
+	return &reach->wide.data[slot & ~((uint32_t)WIDE << WHAT_SHIFT)];
 }
 
 /* Do two intervals overlap, touch, or is one of them empty and beside the
@@ -67,13 +113,6 @@ static bool is_equal(const struct gr_interval *a, const struct gr_interval *b)
 	return a->lo == b->lo && a->hi == b->hi && a->used == b->used;
 }
 
-/* Count an object as used whole. */
-static void set_whole(struct gr_wide_reach *wide, uint64_t bytes)
-{
-	wide->count = 1;
-	wide->list[0] = (struct gr_interval){ 0, bytes, bytes };
-}
-
 /* Enter an interval at @p i, in place of the @p n that it has swallowed. */
 static bool put(struct gr_wide_reach *wide, uint32_t i, uint32_t n,
 		struct gr_interval view)
@@ -93,103 +132,131 @@ static bool put(struct gr_wide_reach *wide, uint32_t i, uint32_t n,
 	return true;
 }
 
+/* May an object have one more interval? */
+static bool has_room(const struct gr_reach_table *reach,
+		     const struct gr_wide_reach *wide)
+{
+	return !wide->count || (wide->count < GR_REACH_MAX_INTERVALS &&
+				reach->nmore < reach->max_more);
+}
+
 /* Add a view to an object with a list. */
 static bool add_wide(struct gr_reach_table *reach, struct gr_wide_reach *wide,
 		     gr_obj obj, uint64_t bytes, struct gr_interval view)
 {
 	uint32_t first =
 		gr_count_before(wide->count, k, wide->list[k].hi < view.lo);
-	uint32_t n = 0;
+	uint32_t n = 0, count = wide->count;
 
-	if (wide->count == 1 && is_equal(&wide->list[0], &view))
+	if (count == 1 && is_equal(&wide->list[0], &view))
 		return true;
-	if (wide->count)
+	if (count)
 		gr_bitmap_set(reach->merged, obj);
 	// Each interval is swallowed once.
-	while (first + n < wide->count && meet(&wide->list[first + n], &view))
+	while (first + n < count && meet(&wide->list[first + n], &view))
 		view = join(&view, &wide->list[first + n++]);
-	if (n || wide->count < GR_REACH_MAX_INTERVALS)
-		return put(wide, first, n, view);
-	set_whole(wide, bytes);
-	reach->crowded++;
+	if (!n && !has_room(reach, wide)) {
+		reach->crowded++;
+		reach->nmore -= count - 1;
+		wide->count = 1;
+		wide->list[0] = (struct gr_interval){ 0, bytes, bytes };
+		return true;
+	}
+	if (!put(wide, first, n, view))
+		return false;
+	if (count)
+		reach->nmore = reach->nmore + wide->count - count;
 	return true;
 }
 
 /* Give an object a list, which has what its slot has. */
-static bool widen(struct gr_reach_table *reach, struct gr_reach_slot *slot)
+static bool widen(struct gr_reach_table *reach, uint32_t *slot)
 {
-	struct gr_wide_reach wide = { 0 };
-	uint32_t index = reach->wide.size;
-	size_t capacity = 0;
+	struct gr_wide_reach wide = {
+		.list = malloc(LIST_CAPACITY * sizeof(*wide.list)),
+		.capacity = LIST_CAPACITY,
+	};
 
-	if (!gr_vector_grow((void **)&wide.list, &capacity, 1,
-			    sizeof(*wide.list)))
+	if (!wide.list)
 		return false;
-	wide.capacity = capacity;
-	if (slot->start)
-		wide.list[wide.count++] = from_slot(slot);
+	if (what_of(*slot) != NOTHING)
+		wide.list[wide.count++] = from_slot(*slot);
 	if (!gr_wide_vector_append(&reach->wide, wide)) {
 		free(wide.list);
 		return false;
 	}
-	*slot = (struct gr_reach_slot){ GR_REACH_WIDE, index & 0xffff,
-					index >> 16 };
+	*slot = (uint32_t)WIDE << WHAT_SHIFT | (uint32_t)(reach->wide.size - 1);
 	return true;
 }
 
-static struct gr_reach_slot to_slot(const struct gr_interval *view)
+/* Has the table an entry for one more object of this size? */
+static bool has_entry(const struct gr_reach_table *reach, uint64_t bytes)
 {
-	return (struct gr_reach_slot){ view->lo + 1, view->hi,
-				       view->hi - view->used };
+	return reach->wide.size >> WHAT_SHIFT == 0 &&
+	       (bytes > FIELD_MASK || reach->wide.size < reach->max_wide);
+}
+
+/* Add a view to an object whose slot has no room for it. */
+static bool add_entry(struct gr_reach_table *reach, gr_obj obj, uint64_t bytes,
+		      struct gr_interval view)
+{
+	uint32_t *slot = &reach->slots[obj];
+	const struct gr_interval whole = { 0, bytes, bytes };
+
+	if (what_of(*slot) == WIDE || has_entry(reach, bytes))
+		return (what_of(*slot) == WIDE || widen(reach, slot)) &&
+		       add_wide(reach, wide_of(reach, *slot), obj, bytes, view);
+	// Large objects without entry stay without views.
+	*slot = to_slot(&whole);
+	gr_bitmap_set(reach->merged, obj);
+	reach->crowded++;
+	return true;
 }
 
 bool gr_reach_add(struct gr_reach_table *reach, gr_obj obj, uint64_t bytes,
 		  struct gr_interval view)
 {
-	struct gr_reach_slot *slot = &reach->slots[obj];
-	bool is_small = bytes <= GR_SMALL_OBJECT_BYTES;
+	uint32_t *slot = &reach->slots[obj];
+	uint32_t packed;
 
 	GR_ASSERT(view.lo <= view.used && view.used <= view.hi &&
 		  view.hi <= bytes);
-	if (GR_UNLIKELY(slot->start == GR_REACH_WIDE))
-		return add_wide(reach, wide_of(reach, slot), obj, bytes, view);
-	if (GR_LIKELY(is_small && !slot->start)) {
-		*slot = to_slot(&view);
+	if (GR_UNLIKELY(what_of(*slot) == WIDE))
+		return add_entry(reach, obj, bytes, view);
+	packed = to_slot(&view);
+	if (GR_LIKELY(packed && (!*slot || *slot == packed))) {
+		*slot = packed;
 		return true;
 	}
-	struct gr_interval own = from_slot(slot);
-	if (is_small && is_equal(&own, &view))
+	struct gr_interval own = from_slot(*slot);
+	if (*slot && is_equal(&own, &view))
 		return true;
-	if (is_small && meet(&own, &view)) {
+	if (*slot && meet(&own, &view)) {
 		own = join(&own, &view);
-		*slot = to_slot(&own);
+		packed = to_slot(&own);
 		gr_bitmap_set(reach->merged, obj);
-		return true;
+		if (packed) {
+			*slot = packed;
+			return true;
+		}
 	}
-	if (is_small && reach->wide.size >= reach->max_wide) {
-		*slot = (struct gr_reach_slot){ 1, bytes, 0 };
-		gr_bitmap_set(reach->merged, obj);
-		reach->crowded++;
-		return true;
-	}
-	return widen(reach, slot) &&
-	       add_wide(reach, wide_of(reach, slot), obj, bytes, view);
+	return add_entry(reach, obj, bytes, view);
 }
 
 uint32_t gr_reach_get(const struct gr_reach_table *reach, gr_obj obj,
 		      struct gr_interval *one, const struct gr_interval **ret)
 {
-	const struct gr_reach_slot *slot = &reach->slots[obj];
+	uint32_t slot = reach->slots[obj];
+	const struct gr_wide_reach *wide;
 
 	*ret = one;
-	if (!slot->start)
+	if (!slot)
 		return 0;
-	if (GR_LIKELY(slot->start != GR_REACH_WIDE)) {
+	if (GR_LIKELY(what_of(slot) != WIDE)) {
 		*one = from_slot(slot);
 		return 1;
 	}
-	const struct gr_wide_reach *wide =
-		&reach->wide.data[slot->hi | (uint32_t)slot->spare << 16];
+	wide = wide_of(reach, slot);
 	*ret = wide->list;
 	return wide->count;
 }

@@ -9,8 +9,10 @@
  * union of all views of an object is a list of separate intervals, almost
  * always one.
  *
- * An object takes 6 bytes and a bit. Large objects, and those with several
- * intervals, have an entry in a table.
+ * An object takes 4 bytes and a bit. Large objects, those with several
+ * intervals, and the few whose interval has both a start and a rest, have an
+ * entry in a table. The table is limited, so that all together takes about 8
+ * bytes an object at most; beyond that, objects count as used whole.
  */
 #ifndef GR_WASTE_REACH_H
 #define GR_WASTE_REACH_H
@@ -25,21 +27,12 @@ struct gr_interval {
 	uint64_t lo, hi, used;
 };
 
-/** The only interval of an object, or the number of its entry in the table of
- * wide ones, or nothing: all zeros. */
-struct gr_reach_slot {
-	uint16_t start; /**< lo + 1; or GR_REACH_WIDE. */
-	uint16_t hi,
-		spare; /**< spare is hi - used; or the number, in halves. */
-};
-
 enum {
-	GR_REACH_WIDE = 0xffff,
 	/** More separate intervals of an object count as the whole. */
 	GR_REACH_MAX_INTERVALS = 1024,
 };
 
-/** The intervals of an object that does not fit into a gr_reach_slot. */
+/** The intervals of an object that does not fit into 4 bytes. */
 struct gr_wide_reach {
 	struct gr_interval *list; /**< Rising; they do not touch. */
 	uint32_t count, capacity;
@@ -48,11 +41,13 @@ GR_VECTOR(gr_wide_vector, struct gr_wide_reach);
 
 struct gr_reach_table {
 	const struct gr_heap *heap;
-	struct gr_reach_slot *slots; /**< By object. */
-	uint64_t *merged;	     /**< It has views that are not equal. */
+	uint32_t *slots;  /**< By object, as reach.c says. */
+	uint64_t *merged; /**< A bit an object: its views are not equal. */
 	struct gr_wide_vector wide;
-	uint64_t max_wide; /**< Objects that may have several intervals. */
-	uint64_t crowded;  /**< Objects with too many intervals. */
+	uint64_t max_wide; /**< Small objects that may have an entry. */
+	/** Intervals behind the first ones of their objects. */
+	uint64_t nmore, max_more;
+	uint64_t crowded; /**< Objects with too many intervals. */
 };
 
 /** Initialise: nothing is reached. Needs gr_reach_deinit() even if it fails. */
