@@ -51,15 +51,16 @@ static struct gr_error *add_object(struct gr_waste_run *run,
 	return NULL;
 }
 
-/* Add the rows that are not by object and have no cuts. */
-static void add_others(struct gr_waste_run *run)
+/* Add the listed rows that are by object, or those that are not and have no
+ * cuts. */
+static void add_rows(struct gr_waste_run *run, bool by_object)
 {
 	const struct gr_finding_vector *rows = &run->findings.rows;
 
 	for (uint32_t i = 0; i < rows->size; i++) {
 		const struct gr_finding *row = &rows->data[i];
 
-		if (!gr_waste_check(run, row->check)->judge &&
+		if (!gr_waste_check(run, row->check)->judge != by_object &&
 		    row->first_cut == row->end_cut && !row->is_advice &&
 		    gr_waste_is_listed(run, i))
 			run->waste->total_bytes += row->bytes;
@@ -82,6 +83,18 @@ static uint32_t judging_checks(const struct gr_waste_run *run)
 	return checks;
 }
 
+/* Does no object have rows of two checks? */
+static bool are_apart(const struct gr_waste_run *run, uint32_t checks)
+{
+	const uint32_t *of_way = run->kinds.checks_of_way;
+
+	// Bounded by the ways.
+	for (size_t i = 0; i < run->parents->ways.size; i++)
+		if (__builtin_popcount(of_way[i] & checks) > 1)
+			return false;
+	return true;
+}
+
 struct gr_error *gr_waste_add_up_total(struct gr_waste_run *run)
 {
 	_cleanup_free_ uint64_t *gone = NULL;
@@ -92,9 +105,11 @@ struct gr_error *gr_waste_add_up_total(struct gr_waste_run *run)
 	if (err)
 		return err;
 	run->waste->total_bytes += bytes;
-	add_others(run);
+	add_rows(run, false);
+	if (!gone && are_apart(run, total.checks)) {
+		add_rows(run, true);
+		return NULL;
+	}
 	total.gone = gone;
-	return total.checks ?
-		       gr_waste_each(run, total.checks, add_object, &total) :
-		       NULL;
+	return gr_waste_each(run, total.checks, add_object, &total);
 }

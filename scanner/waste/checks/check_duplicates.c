@@ -20,9 +20,9 @@
 
 enum {
 	CHECK = 1 << GR_WASTE_DUPLICATE_STRINGS,
-	SLOTS_LEAST = 1 << 16,
-	SLOTS_SHARE = 3, /* of the largest table: one for so many objects */
-	LOAD_SHARE = 4,	 /* one slot in so many stays free */
+	SLOTS_LEAST = 1 << 10,
+	SLOTS_SHARE = 4, /* the table has one slot for so many objects, */
+	LOAD_SHARE = 8,	 /* of which one in so many stays free */
 	/* Different contents of one tag that are told apart. */
 	MAX_CONTENTS = 8,
 	STEP_BYTES = 256,	/* that are read in the time of a step */
@@ -63,7 +63,7 @@ struct duplicates {
 	/* By span: its bytes, if they are known and lasting. */
 	const uint8_t **hosts;
 	struct slot *slots;
-	uint64_t nslots, nused, max_slots;
+	uint64_t nslots, nused;
 	uint32_t from, to; /* the hashes of this pass: 30 bits, half-open */
 	struct candidate ring[RING];
 	uint64_t ncandidates; /* so far in this pass */
@@ -128,28 +128,34 @@ static bool is_in_pass(const struct duplicates *d, uint32_t tag)
 	return hash >= d->from && hash < d->to;
 }
 
-/* Replace the table by one of @p nslots, with what belongs to the pass. */
-static struct gr_error *rebuild(struct duplicates *d, uint64_t nslots)
+static struct gr_error *make_table(struct duplicates *d)
 {
-	struct gr_runtime *rt = d->run->heap->rt;
-	_cleanup_free_ struct slot *old = d->slots;
-	uint64_t nold = d->nslots;
-	struct gr_error *err = NULL;
-
+	free(d->slots);
 	d->nused = 0;
-	d->nslots = nslots;
-	d->slots = gr_huge_calloc(nslots, sizeof(*d->slots));
-	if (!d->slots)
-		return &gr_enomem;
-	for (uint64_t i = 0; old && !err && i < nold; i++) {
+	d->slots = gr_huge_calloc(d->nslots, sizeof(*d->slots));
+	return d->slots ? NULL : &gr_enomem;
+}
+
+static bool is_crowded(const struct duplicates *d)
+{
+	return d->nused >= d->nslots - d->nslots / LOAD_SHARE;
+}
+
+/* Keep only what belongs to the pass. */
+static struct gr_error *drop_others(struct duplicates *d)
+{
+	_cleanup_free_ struct slot *old = steal_ptr(d->slots);
+	struct gr_error *err = make_table(d);
+
+	for (uint64_t i = 0; !err && i < d->nslots; i++) {
 		uint32_t tag = old[i].tag;
 		uint64_t at = first_slot(d, tag);
 
 		if (!(i % GR_POLL_STEPS))
-			err = gr_runtime_step(rt, GR_POLL_STEPS);
+			err = gr_runtime_step(d->run->heap->rt, GR_POLL_STEPS);
 		if (!tag || !is_in_pass(d, tag))
 			continue;
-		// Slots are free: the table is no smaller.
+		// Slots are free: the table is as large as it was.
 		while (d->slots[at].tag)
 			at = next_slot(d, at);
 		d->slots[at] = old[i];
@@ -158,33 +164,29 @@ static struct gr_error *rebuild(struct duplicates *d, uint64_t nslots)
 	return err;
 }
 
-/* Have a free slot, by a larger table or by fewer hashes. */
+/* Leave hashes to another pass until slots are free. */
 static struct gr_error *make_room(struct duplicates *d)
 {
 	struct gr_error *err = NULL;
-	uint64_t more = 2 * d->nslots;
 
-	if (d->nslots < d->max_slots)
-		return rebuild(d, more < d->max_slots ? more : d->max_slots);
 	// Bounded by the bits of a hash.
-	while (!err && !d->is_full &&
-	       d->nused >= d->nslots - d->nslots / LOAD_SHARE) {
+	while (!err && !d->is_full && is_crowded(d)) {
 		d->is_full = d->to - d->from <= 1;
 		if (!d->is_full) {
 			d->to = d->from + (d->to - d->from) / 2;
-			err = rebuild(d, d->nslots);
+			err = drop_others(d);
 		}
 	}
 	return err;
 }
 
-/* Enter an object in the free slot @p i, or in a larger table. */
+/* Enter an object in the free slot @p i, if it belongs to the pass then. */
 static struct gr_error *enter(struct duplicates *d, uint64_t i,
 			      const struct candidate *c)
 {
 	struct gr_error *err = NULL;
 
-	if (d->nused >= d->nslots - d->nslots / LOAD_SHARE) {
+	if (is_crowded(d)) {
 		err = make_room(d);
 		if (err || d->is_full || !is_in_pass(d, c->tag))
 			return err;
@@ -442,7 +444,7 @@ static struct gr_error *looked(struct gr_waste_run *run)
 		d->from = d->to;
 		d->to = 1u << TAG_BITS;
 		d->is_full = false;
-		err = rebuild(d, d->nslots);
+		err = make_table(d);
 		if (!err)
 			err = gr_waste_each(run, CHECK, look_again, NULL);
 		if (!err)
@@ -475,11 +477,11 @@ static struct gr_error *reached(struct gr_waste_run *run)
 		return &gr_enomem;
 	run->state[GR_WASTE_DUPLICATE_STRINGS] = d;
 	d->run = run;
-	d->max_slots = run->heap->nobjs / SLOTS_SHARE + SLOTS_LEAST;
+	d->nslots = run->heap->nobjs / SLOTS_SHARE + SLOTS_LEAST;
 	d->to = 1u << TAG_BITS;
 	d->bits = gr_bitmap_alloc(run->heap->nobjs);
 	d->hosts = calloc((size_t)run->heap->nspans + 1, sizeof(*d->hosts));
-	return d->bits && d->hosts ? rebuild(d, SLOTS_LEAST) : &gr_enomem;
+	return d->bits && d->hosts ? make_table(d) : &gr_enomem;
 }
 
 static void judge(struct gr_waste_run *run,

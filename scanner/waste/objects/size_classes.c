@@ -67,6 +67,15 @@ static bool take_usual(const struct gr_heap *heap, struct gr_size_classes *ret)
 	return true;
 }
 
+/* Note the slots of small sizes, which are asked for most. */
+static void fill_slots(struct gr_size_classes *classes)
+{
+	for (uint32_t i = 0; i < GR_ARRAY_SIZE(classes->slot_of_words); i++)
+		classes->slot_of_words[i] = classes->bytes[gr_count_before(
+			classes->count, k,
+			classes->bytes[k] < i * GR_WORD_BYTES)];
+}
+
 struct gr_error *gr_size_classes_read(const struct gr_heap *heap,
 				      struct gr_size_classes *ret)
 {
@@ -80,7 +89,11 @@ struct gr_error *gr_size_classes_read(const struct gr_heap *heap,
 				UINT64_MAX,
 	};
 	err = read_table(heap, ret);
-	if (err || are_sane(ret) || take_usual(heap, ret))
+	if (!err && (are_sane(ret) || take_usual(heap, ret))) {
+		fill_slots(ret);
+		return NULL;
+	}
+	if (err)
 		return err;
 	return gr_error_format(
 		GR_ERROR_LAYOUT,
@@ -98,6 +111,9 @@ uint64_t gr_slot_of(const struct gr_size_classes *classes, uint64_t bytes,
 		return 0;
 	if (!is_noscan && bytes > classes->header_above && is_small)
 		bytes += GR_WORD_BYTES;
+	if (GR_LIKELY(bytes <= GR_SLOT_TABLE_BYTES))
+		return classes->slot_of_words[(bytes + GR_WORD_BYTES - 1) /
+					      GR_WORD_BYTES];
 	if (bytes <= GR_SMALL_OBJECT_BYTES && is_small)
 		return classes->bytes[gr_count_before(
 			classes->count, k, classes->bytes[k] < bytes)];

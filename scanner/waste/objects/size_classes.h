@@ -6,7 +6,7 @@
 
 #include "goruntime/heap/heap.h"
 
-enum { GR_MAX_SIZE_CLASSES = 256 };
+enum { GR_MAX_SIZE_CLASSES = 256, GR_SLOT_TABLE_BYTES = 1024 };
 
 struct gr_size_classes {
 	uint32_t bytes[GR_MAX_SIZE_CLASSES]; /**< Rising; [0] is 0. */
@@ -14,6 +14,8 @@ struct gr_size_classes {
 	/** Objects with pointers of more bytes than this have a malloc header
 	 * of 8 bytes; UINT64_MAX: there are no headers. */
 	uint64_t header_above;
+	/** By size in words, up to GR_SLOT_TABLE_BYTES: the slot. */
+	uint32_t slot_of_words[GR_SLOT_TABLE_BYTES / GR_WORD_BYTES + 1];
 };
 
 /** Read the target's classes. */
