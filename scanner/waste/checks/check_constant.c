@@ -5,6 +5,7 @@
  * at, and the sentence says so.
  */
 #include "base/cleanup.h"
+#include "waste/checks/by_type.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/column_scan.h"
 
@@ -17,69 +18,81 @@ enum {
 
 /** A type whose objects are scanned. */
 struct scanned {
-	struct gr_columns *columns; /* NULL: none of it can be told */
+	struct gr_columns *columns; /* NULL: an object was not there */
 	uint64_t slot_bytes;	    /* of its objects */
 	uint64_t saved_bytes;	    /* by each, once it is settled */
 	bool is_settled;
 };
 
-struct state {
-	struct scanned *of; /* by type id */
-	size_t count;
-	struct gr_error *err; /* why a type could not be scanned */
-};
+static void destroy_scanned(void *entry)
+{
+	struct scanned *t = entry;
+
+	gr_columns_destroy(t->columns);
+	free(t);
+}
+
+static struct gr_error *make_scanned(struct gr_waste_run *run,
+				     const struct gr_waste_kind *kind,
+				     gr_type_id id, void **ret)
+{
+	bool is_noscan = gr_type_plan_is_empty(kind->plan);
+	struct gr_columns *columns;
+	struct gr_error *err = gr_columns_create(run->types, id, &columns);
+
+	if (err || !columns)
+		return err;
+	struct scanned *t = calloc(1, sizeof(*t));
+	if (!t) {
+		gr_columns_destroy(columns);
+		return &gr_enomem;
+	}
+	t->columns = columns;
+	t->slot_bytes = gr_slot_of(&run->classes, kind->unit_bytes, is_noscan);
+	*ret = t;
+	return NULL;
+}
 
 static struct gr_error *begin(struct gr_waste_run *run)
 {
-	struct state *s = calloc(1, sizeof(*s));
-
-	run->state[GR_WASTE_CONSTANT_FIELD] = s;
-	if (!s)
-		return &gr_enomem;
-	s->count = gr_types_count(run->types);
-	s->of = calloc(s->count + 1, sizeof(*s->of));
-	return s->of ? NULL : &gr_enomem;
+	return gr_by_type_begin(run, GR_WASTE_CONSTANT_FIELD,
+				(struct gr_by_type){ .make = make_scanned,
+						     .destroy =
+							     destroy_scanned });
 }
 
 static void end(struct gr_waste_run *run)
 {
-	struct state *s = run->state[GR_WASTE_CONSTANT_FIELD];
-
-	if (!s)
-		return;
-	for (size_t i = 0; s->of && i < s->count; i++)
-		gr_columns_destroy(s->of[i].columns);
-	gr_error_destroy(s->err);
-	free(s->of);
-	free(s);
+	gr_by_type_end(run, GR_WASTE_CONSTANT_FIELD);
 }
 
 static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 {
-	struct state *s = run->state[GR_WASTE_CONSTANT_FIELD];
 	bool is_noscan = gr_type_plan_is_empty(kind->plan);
 
 	// Smaller objects without pointers share a block with others.
-	if (kind->form != GR_FORM_RECORD || kind->type >= s->count || s->err ||
-	    !gr_struct_can_change(gr_types_get(run->types, kind->type)) ||
-	    kind->unit_bytes < (is_noscan ? GR_TINY_BYTES : 1) ||
-	    kind->unit_bytes > GR_COLUMNS_MAX_BYTES)
-		return false;
-	struct scanned *t = &s->of[kind->type];
-	s->err = gr_columns_create(run->types, kind->type, &t->columns);
-	t->slot_bytes = gr_slot_of(&run->classes, kind->unit_bytes, is_noscan);
-	return t->columns;
+	return kind->form == GR_FORM_RECORD &&
+	       gr_struct_can_change(gr_types_get(run->types, kind->type)) &&
+	       kind->unit_bytes >= (is_noscan ? GR_TINY_BYTES : 1) &&
+	       kind->unit_bytes <= GR_COLUMNS_MAX_BYTES &&
+	       gr_by_type_need(run->state[GR_WASTE_CONSTANT_FIELD], run, kind,
+			       kind->type);
+}
+
+static struct gr_error *reached(struct gr_waste_run *run)
+{
+	struct gr_by_type *types = run->state[GR_WASTE_CONSTANT_FIELD];
+
+	return steal_ptr(types->err);
 }
 
 static struct gr_error *look(struct gr_waste_run *run,
 			     const struct gr_waste_object *object)
 {
-	struct state *s = run->state[GR_WASTE_CONSTANT_FIELD];
-	struct scanned *t = &s->of[object->kind->type];
+	struct scanned *t = gr_by_type_get(run->state[GR_WASTE_CONSTANT_FIELD],
+					   object->kind->type);
 	const uint8_t *host = object->host;
 
-	if (GR_UNLIKELY(s->err != NULL))
-		return steal_ptr(s->err);
 	if (!t->columns || !t->columns->nequal ||
 	    object->slot_bytes != t->slot_bytes ||
 	    object->bytes < object->kind->unit_bytes)
@@ -97,11 +110,9 @@ static struct gr_error *look(struct gr_waste_run *run,
 	return NULL;
 }
 
-static void settle(struct gr_waste_run *run, gr_type_id id, bool is_noscan)
+static void settle(const struct gr_waste_run *run, struct scanned *t,
+		   bool is_noscan)
 {
-	struct state *s = run->state[GR_WASTE_CONSTANT_FIELD];
-	struct scanned *t = &s->of[id];
-
 	t->is_settled = true;
 	if (!t->columns || t->columns->objects < LEAST_OBJECTS ||
 	    !t->columns->nequal)
@@ -115,31 +126,25 @@ static void settle(struct gr_waste_run *run, gr_type_id id, bool is_noscan)
 static void judge(struct gr_waste_run *run,
 		  const struct gr_waste_object *object, struct gr_saving *ret)
 {
-	const struct state *s = run->state[GR_WASTE_CONSTANT_FIELD];
 	gr_type_id id = object->kind->type;
-	const struct scanned *t = &s->of[id];
+	struct scanned *t =
+		gr_by_type_get(run->state[GR_WASTE_CONSTANT_FIELD], id);
 
 	if (GR_UNLIKELY(!t->is_settled))
-		settle(run, id, object->span->is_noscan);
+		settle(run, t, object->span->is_noscan);
 	if (object->slot_bytes != t->slot_bytes)
 		return;
 	ret->bytes = t->saved_bytes;
 	ret->key = id;
 }
 
-static struct gr_error *find(struct gr_waste_run *run)
-{
-	struct state *s = run->state[GR_WASTE_CONSTANT_FIELD];
-
-	return steal_ptr(s->err);
-}
-
 static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 			     uint64_t example, const char **type,
 			     const char **field, const char **advice)
 {
-	const struct state *s = run->state[GR_WASTE_CONSTANT_FIELD];
-	const struct gr_columns *columns = s->of[key].columns;
+	const struct scanned *t =
+		gr_by_type_get(run->state[GR_WASTE_CONSTANT_FIELD], key);
+	const struct gr_columns *columns = t->columns;
 	struct gr_arena *arena = run->heap->rt->arena;
 	char data[NAME_BYTES];
 	struct gr_text text = gr_text_begin(data, sizeof(data));
@@ -160,10 +165,10 @@ const struct gr_check gr_check_constant = {
 	.id = GR_WASTE_CONSTANT_FIELD,
 	.advice = "Remove these fields, or move them out of the struct.",
 	.begin = begin,
+	.reached = reached,
 	.end = end,
 	.applies = applies,
 	.look = look,
 	.judge = judge,
-	.find = find,
 	.name = name,
 };

@@ -3,69 +3,72 @@
  * Structs whose fields, in the best order, fit a smaller slot, alone or in an
  * array. Only the order of the outermost fields is changed.
  */
+#include "base/cleanup.h"
+#include "waste/checks/by_type.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/struct_layout.h"
 
 #include <inttypes.h>
 
-/** A type with a better order; 0 bytes: it has none. */
+/** A type with a better order. */
 struct fact {
 	uint64_t best_bytes; /* of the type */
 	bool is_noscan;
 };
 
-struct state {
-	struct fact *of; /* by type id */
-	size_t count;
-	struct gr_error *err; /* poll has refused */
-};
+static struct gr_error *make_fact(struct gr_waste_run *run,
+				  const struct gr_waste_kind *kind,
+				  gr_type_id id, void **ret)
+{
+	struct gr_struct_layout layout;
+	bool is_ours;
+	struct gr_error *err =
+		gr_struct_layout_of(run->types, id, &layout, &is_ours);
+
+	if (err || !is_ours ||
+	    gr_struct_layout_best(&layout) >= kind->unit_bytes)
+		return err;
+	struct fact *fact = malloc(sizeof(*fact));
+	if (!fact)
+		return &gr_enomem;
+	*fact = (struct fact){ gr_struct_layout_best(&layout),
+			       gr_type_plan_is_empty(kind->plan) };
+	*ret = fact;
+	return NULL;
+}
 
 static struct gr_error *begin(struct gr_waste_run *run)
 {
-	struct state *s = calloc(1, sizeof(*s));
-
-	run->state[GR_WASTE_FIELD_ORDER] = s;
-	if (!s)
-		return &gr_enomem;
-	s->count = gr_types_count(run->types);
-	s->of = calloc(s->count + 1, sizeof(*s->of));
-	return s->of ? NULL : &gr_enomem;
+	return gr_by_type_begin(run, GR_WASTE_FIELD_ORDER,
+				(struct gr_by_type){ .make = make_fact,
+						     .destroy = free });
 }
 
 static void end(struct gr_waste_run *run)
 {
-	struct state *s = run->state[GR_WASTE_FIELD_ORDER];
-
-	if (!s)
-		return;
-	gr_error_destroy(s->err);
-	free(s->of);
-	free(s);
+	gr_by_type_end(run, GR_WASTE_FIELD_ORDER);
 }
 
 static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 {
-	struct state *s = run->state[GR_WASTE_FIELD_ORDER];
-	struct gr_struct_layout layout;
-	bool is_ours;
-
 	if ((kind->form != GR_FORM_RECORD && kind->form != GR_FORM_ARRAY) ||
-	    kind->type >= s->count || s->err ||
 	    !gr_struct_can_change(gr_types_get(run->types, kind->type)))
 		return false;
-	s->err = gr_struct_layout_of(run->types, kind->type, &layout, &is_ours);
-	if (s->err || !is_ours)
-		return false;
-	uint64_t best = gr_struct_layout_best(&layout);
-	if (best >= kind->unit_bytes)
-		return false;
-	struct fact fact = { best, gr_type_plan_is_empty(kind->plan) };
-	s->of[kind->type] = fact;
+	const struct fact *fact = gr_by_type_need(
+		run->state[GR_WASTE_FIELD_ORDER], run, kind, kind->type);
 	// Most structs that could be smaller would have the same slot.
-	return kind->form == GR_FORM_ARRAY ||
-	       gr_slot_of(&run->classes, best, fact.is_noscan) <
-		       gr_slot_of(&run->classes, kind->unit_bytes,
-				  fact.is_noscan);
+	return fact &&
+	       (kind->form == GR_FORM_ARRAY ||
+		gr_slot_of(&run->classes, fact->best_bytes, fact->is_noscan) <
+			gr_slot_of(&run->classes, kind->unit_bytes,
+				   fact->is_noscan));
+}
+
+static struct gr_error *reached(struct gr_waste_run *run)
+{
+	struct gr_by_type *facts = run->state[GR_WASTE_FIELD_ORDER];
+
+	return steal_ptr(facts->err);
 }
 
 /* How many values an object has; 0: that is not known. */
@@ -87,8 +90,8 @@ static uint64_t count_values(struct gr_waste_run *run,
 static void judge(struct gr_waste_run *run,
 		  const struct gr_waste_object *object, struct gr_saving *ret)
 {
-	const struct state *s = run->state[GR_WASTE_FIELD_ORDER];
-	const struct fact *fact = &s->of[object->kind->type];
+	const struct fact *fact = gr_by_type_get(
+		run->state[GR_WASTE_FIELD_ORDER], object->kind->type);
 	uint64_t n = count_values(run, object);
 
 	// Blocks of the tiny allocator have several values. If an object is
@@ -106,21 +109,12 @@ static void judge(struct gr_waste_run *run,
 	}
 }
 
-static struct gr_error *find(struct gr_waste_run *run)
-{
-	struct state *s = run->state[GR_WASTE_FIELD_ORDER];
-	struct gr_error *err = s->err;
-
-	s->err = NULL;
-	return err;
-}
-
 static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 			     uint64_t example, const char **type,
 			     const char **field, const char **advice)
 {
-	const struct state *s = run->state[GR_WASTE_FIELD_ORDER];
-	const struct fact *fact = &s->of[key];
+	const struct fact *fact =
+		gr_by_type_get(run->state[GR_WASTE_FIELD_ORDER], key);
 	const struct gr_type *info = gr_types_get(run->types, key);
 
 	(void)example;
@@ -138,9 +132,9 @@ const struct gr_check gr_check_field_order = {
 	.id = GR_WASTE_FIELD_ORDER,
 	.advice = "Order the fields by alignment, the largest first.",
 	.begin = begin,
+	.reached = reached,
 	.end = end,
 	.applies = applies,
 	.judge = judge,
-	.find = find,
 	.name = name,
 };

@@ -5,6 +5,7 @@
  * header, when that is looked at.
  */
 #include "base/cleanup.h"
+#include "waste/checks/by_type.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/map_memory.h"
 
@@ -16,12 +17,23 @@ struct sparse {
 GR_VECTOR(sparse_vector, struct sparse);
 
 struct state {
-	struct gr_map_kind **of; /* by the id of the map's type; or NULL */
-	size_t count;
+	struct gr_by_type kinds;     /* struct gr_map_kind, of maps */
 	struct sparse_vector sparse; /* by object */
 	uint64_t steps;		     /* pieces of maps that may be looked at */
-	struct gr_error *err;	     /* why a type could not be described */
 };
+
+static struct gr_error *make_kind(struct gr_waste_run *run,
+				  const struct gr_waste_kind *kind,
+				  gr_type_id id, void **ret)
+{
+	struct gr_map_kind *map;
+	struct gr_error *err =
+		gr_map_kind_create(run->heap, &run->classes, id, &map);
+
+	(void)kind;
+	*ret = map;
+	return err;
+}
 
 static struct gr_error *begin(struct gr_waste_run *run)
 {
@@ -30,25 +42,20 @@ static struct gr_error *begin(struct gr_waste_run *run)
 	run->state[GR_WASTE_SPARSE_MAP] = s;
 	if (!s)
 		return &gr_enomem;
-	s->count = gr_types_count(run->types);
 	// Each piece belongs to one map, and each entry of a directory is a
 	// word. More of them means that the heap is damaged.
 	s->steps = run->heap->nobjs + run->heap->nwords;
-	s->of = calloc(s->count + 1, sizeof(struct gr_map_kind *));
-	return s->of ? NULL : &gr_enomem;
+	s->kinds.make = make_kind;
+	s->kinds.destroy = free;
+	return gr_by_type_init(&s->kinds, run->types);
 }
 
 static void end(struct gr_waste_run *run)
 {
 	struct state *s = run->state[GR_WASTE_SPARSE_MAP];
 
-	if (!s)
-		return;
-	for (size_t i = 0; s->of && i < s->count; i++)
-		free(s->of[i]);
+	gr_by_type_deinit(&s->kinds);
 	sparse_vector_deinit(&s->sparse);
-	gr_error_destroy(s->err);
-	free(s->of);
 	free(s);
 }
 
@@ -56,25 +63,27 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 {
 	struct state *s = run->state[GR_WASTE_SPARSE_MAP];
 
-	if (kind->form != GR_FORM_MAP || kind->type >= s->count || s->err)
-		return false;
-	s->err = gr_map_kind_create(run->heap, &run->classes, kind->type,
-				    &s->of[kind->type]);
-	return s->of[kind->type] || s->err;
+	return kind->form == GR_FORM_MAP &&
+	       gr_by_type_need(&s->kinds, run, kind, kind->type);
+}
+
+static struct gr_error *reached(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_SPARSE_MAP];
+
+	return steal_ptr(s->kinds.err);
 }
 
 static struct gr_error *look(struct gr_waste_run *run,
 			     const struct gr_waste_object *object)
 {
 	struct state *s = run->state[GR_WASTE_SPARSE_MAP];
-	const struct gr_map_kind *kind = s->of[object->kind->type];
+	const struct gr_map_kind *kind =
+		gr_by_type_get(&s->kinds, object->kind->type);
 	struct gr_map_facts map;
 	uint64_t now, fresh;
 
-	if (GR_UNLIKELY(s->err != NULL))
-		return steal_ptr(s->err);
-	if (!kind ||
-	    !gr_map_may_be_sparse(kind, object->slot_bytes, object->host) ||
+	if (!gr_map_may_be_sparse(kind, object->slot_bytes, object->host) ||
 	    !gr_map_facts_read(kind, object->slot_bytes, object->host, &map))
 		return NULL;
 	struct gr_error *err = gr_map_sum(&map, &s->steps, &now, &fresh);
@@ -89,9 +98,10 @@ static void judge(struct gr_waste_run *run,
 		  const struct gr_waste_object *object, struct gr_saving *ret)
 {
 	const struct state *s = run->state[GR_WASTE_SPARSE_MAP];
-	const struct gr_map_kind *kind = s->of[object->kind->type];
+	const struct gr_map_kind *kind =
+		gr_by_type_get(&s->kinds, object->kind->type);
 
-	if (!kind || object->slot_bytes != kind->header_slot_bytes)
+	if (object->slot_bytes != kind->header_slot_bytes)
 		return;
 	size_t i = gr_count_before(s->sparse.size, k,
 				   s->sparse.data[k].obj < object->obj);
@@ -101,13 +111,6 @@ static void judge(struct gr_waste_run *run,
 	ret->key = gr_waste_place(run, object->obj);
 }
 
-static struct gr_error *find(struct gr_waste_run *run)
-{
-	struct state *s = run->state[GR_WASTE_SPARSE_MAP];
-
-	return steal_ptr(s->err);
-}
-
 const struct gr_check gr_check_maps = {
 	.id = GR_WASTE_SPARSE_MAP,
 	.advice = "Copy the entries into a new map of the right size after "
@@ -115,9 +118,9 @@ const struct gr_check gr_check_maps = {
 		  "map never shrinks.",
 	.is_by_place = true,
 	.begin = begin,
+	.reached = reached,
 	.end = end,
 	.applies = applies,
 	.look = look,
 	.judge = judge,
-	.find = find,
 };

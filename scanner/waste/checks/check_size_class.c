@@ -4,6 +4,8 @@
  * the class below. Arrays are judged if their type has a length: that of others
  * is no property of a type.
  */
+#include "base/cleanup.h"
+#include "waste/checks/by_type.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/struct_layout.h"
 
@@ -17,39 +19,13 @@ enum {
 	LEAST_GAIN = 2,
 };
 
-/** A type that is just over a class; a slot of 0 bytes: it is not. */
+/** A type that is just over a class. */
 struct fact {
 	uint64_t slot_bytes, smaller_bytes;
 	uint64_t lose_bytes; /* of the type, to fit the smaller slot */
 	bool is_noscan;
 	bool is_by_header; /* without the malloc header it would fit */
 };
-
-struct state {
-	struct fact *of; /* by type id */
-	size_t count;
-};
-
-static struct gr_error *begin(struct gr_waste_run *run)
-{
-	struct state *s = calloc(1, sizeof(*s));
-
-	run->state[GR_WASTE_SIZE_CLASS] = s;
-	if (!s)
-		return &gr_enomem;
-	s->count = gr_types_count(run->types);
-	s->of = calloc(s->count + 1, sizeof(*s->of));
-	return s->of ? NULL : &gr_enomem;
-}
-
-static void end(struct gr_waste_run *run)
-{
-	struct state *s = run->state[GR_WASTE_SIZE_CLASS];
-
-	if (s)
-		free(s->of);
-	free(s);
-}
 
 /* Are objects with this type alone, and of a size that a person can change? */
 static bool is_judged(const struct gr_types *types, uint32_t label)
@@ -90,28 +66,59 @@ static struct fact find_fact(const struct gr_size_classes *classes,
 	return fact;
 }
 
-static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
+static struct gr_error *make_fact(struct gr_waste_run *run,
+				  const struct gr_waste_kind *kind,
+				  gr_type_id id, void **ret)
 {
-	struct state *s = run->state[GR_WASTE_SIZE_CLASS];
+	uint64_t bytes = gr_types_get(run->types, id)->size_bytes;
 
-	if (!is_judged(run->types, kind->label) || kind->label >= s->count)
-		return false;
-	uint64_t bytes = gr_types_get(run->types, kind->label)->size_bytes;
 	// Smaller objects without pointers share a block with others.
 	if (bytes <= GR_TINY_BYTES || bytes > UINT64_MAX / 2)
-		return false;
-	struct fact *fact = &s->of[kind->label];
-	*fact = find_fact(&run->classes, bytes,
-			  gr_type_plan_is_empty(kind->plan));
-	return fact->slot_bytes;
+		return NULL;
+	struct fact found = find_fact(&run->classes, bytes,
+				      gr_type_plan_is_empty(kind->plan));
+	if (!found.slot_bytes)
+		return NULL;
+	struct fact *fact = malloc(sizeof(*fact));
+	if (!fact)
+		return &gr_enomem;
+	*fact = found;
+	*ret = fact;
+	return NULL;
+}
+
+static struct gr_error *begin(struct gr_waste_run *run)
+{
+	return gr_by_type_begin(run, GR_WASTE_SIZE_CLASS,
+				(struct gr_by_type){ .make = make_fact,
+						     .destroy = free });
+}
+
+static void end(struct gr_waste_run *run)
+{
+	gr_by_type_end(run, GR_WASTE_SIZE_CLASS);
+}
+
+static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
+{
+	return is_judged(run->types, kind->label) &&
+	       gr_by_type_need(run->state[GR_WASTE_SIZE_CLASS], run, kind,
+			       kind->label);
+}
+
+static struct gr_error *reached(struct gr_waste_run *run)
+{
+	struct gr_by_type *facts = run->state[GR_WASTE_SIZE_CLASS];
+
+	return steal_ptr(facts->err);
 }
 
 static void judge(struct gr_waste_run *run,
 		  const struct gr_waste_object *object, struct gr_saving *ret)
 {
-	const struct state *s = run->state[GR_WASTE_SIZE_CLASS];
 	uint32_t id = object->kind->label;
-	const struct fact *fact = &s->of[id];
+	const struct fact *fact =
+		gr_by_type_get(run->state[GR_WASTE_SIZE_CLASS], id);
 
 	if (object->slot_bytes != fact->slot_bytes ||
 	    object->span->is_noscan != fact->is_noscan)
@@ -124,8 +131,8 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 			     uint64_t example, const char **type,
 			     const char **field, const char **advice)
 {
-	const struct state *s = run->state[GR_WASTE_SIZE_CLASS];
-	const struct fact *fact = &s->of[key];
+	const struct fact *fact =
+		gr_by_type_get(run->state[GR_WASTE_SIZE_CLASS], key);
 	const struct gr_type *info = gr_types_get(run->types, key);
 
 	(void)example;
@@ -148,6 +155,7 @@ const struct gr_check gr_check_size_class = {
 	.id = GR_WASTE_SIZE_CLASS,
 	.advice = "Make the type smaller: it is just over a size class.",
 	.begin = begin,
+	.reached = reached,
 	.end = end,
 	.applies = applies,
 	.judge = judge,
