@@ -10,15 +10,15 @@
 #include "scan/kept_walk.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/cut_sets.h"
-#include "waste/checks/forest.h"
 
 #include <inttypes.h>
 
 enum {
-	CLASS_FINALIZERS = 1,
 	MAX_STEPS = 1 << 22, /* upwards, for all owners together */
 	MAX_ROUNDS = 8,	     /* finalizers that only the one before needs */
 };
+
+#define OF_FINALIZERS (1u << GR_ROOT_FINALIZER | 1u << GR_ROOT_CLEANUP)
 
 struct finder {
 	struct gr_waste_run *run;
@@ -155,27 +155,6 @@ static struct gr_error *ask_cycles(struct finder *f)
 		}
 		err = gr_runtime_step(f->rt, 1 + steps - before);
 	}
-	return err;
-}
-
-/* Can what is below finalizers and cleanups be enough for a row? */
-static struct gr_error *may_hold_enough(struct finder *f, bool *ret)
-{
-	const struct gr_root_vector *roots =
-		&f->run->answers->kept_walk->m.tree.roots;
-	_cleanup_free_ uint8_t *of_root = calloc(roots->size + 1, 1);
-	uint64_t bytes[GR_FOREST_CLASSES];
-	const struct gr_forest_spec spec = { .of_root = of_root };
-
-	if (!of_root)
-		return &gr_enomem;
-	for (size_t i = 0; i < roots->size; i++)
-		if (roots->data[i].kind == GR_ROOT_FINALIZER ||
-		    roots->data[i].kind == GR_ROOT_CLEANUP)
-			of_root[i] = CLASS_FINALIZERS;
-	struct gr_error *err = gr_forest_sum(f->run, &spec, bytes);
-	*ret = bytes[CLASS_FINALIZERS] &&
-	       bytes[CLASS_FINALIZERS] >= gr_waste_min_bytes(f->run);
 	return err;
 }
 
@@ -342,7 +321,7 @@ static struct gr_error *find(struct gr_waste_run *run)
 	if (!err)
 		err = ask_cycles(&f);
 	if (!err && (stuck_entries(&f) || f.may_cycle))
-		err = may_hold_enough(&f, &is_enough);
+		err = gr_roots_may_hold_enough(run, OF_FINALIZERS, &is_enough);
 	if (err || !is_enough)
 		return err;
 	err = gr_answers_need_graph(run->answers, 0);

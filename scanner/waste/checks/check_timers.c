@@ -8,15 +8,11 @@
 #include "naming/memory_name.h"
 #include "scan/answers.h"
 #include "scan/goroutine_counts.h"
-#include "scan/kept_walk.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/cut_sets.h"
-#include "waste/checks/forest.h"
 #include "waste/checks/timer_cuts.h"
 
 #define FAR_NS (UINT64_C(3600) * 1000000000)
-
-enum { CLASS_TIMERS = 1 };
 
 /** A timer that fires in the far future. */
 struct far_timer {
@@ -184,26 +180,6 @@ static struct gr_error *find_timers(struct finder *f)
 
 // ------------------------------------------------------------------- the bytes
 
-/* Can what is below the timers be enough for a row? */
-static struct gr_error *may_hold_enough(struct finder *f, bool *ret)
-{
-	const struct gr_root_vector *roots =
-		&f->run->answers->kept_walk->m.tree.roots;
-	_cleanup_free_ uint8_t *of_root = calloc(roots->size + 1, 1);
-	uint64_t bytes[GR_FOREST_CLASSES];
-	const struct gr_forest_spec spec = { .of_root = of_root };
-
-	if (!of_root)
-		return &gr_enomem;
-	for (size_t i = 0; i < roots->size; i++)
-		if (roots->data[i].kind == GR_ROOT_TIMER)
-			of_root[i] = CLASS_TIMERS;
-	struct gr_error *err = gr_forest_sum(f->run, &spec, bytes);
-	*ret = bytes[CLASS_TIMERS] &&
-	       bytes[CLASS_TIMERS] >= gr_waste_min_bytes(f->run);
-	return err;
-}
-
 static struct gr_error *cut_timers(struct finder *f)
 {
 	_cleanup_(gr_timer_cuts_deinit) struct gr_timer_cuts cuts;
@@ -264,7 +240,8 @@ static struct gr_error *find(struct gr_waste_run *run)
 	}
 	err = find_timers(&f);
 	if (!err && f.timers.size)
-		err = may_hold_enough(&f, &is_enough);
+		err = gr_roots_may_hold_enough(run, 1u << GR_ROOT_TIMER,
+					       &is_enough);
 	if (err || !is_enough)
 		return err;
 	err = gr_answers_need_graph(run->answers, 0);

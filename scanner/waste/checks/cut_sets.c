@@ -5,6 +5,10 @@
 #include "graph/exclusive.h"
 #include "graph/liveness.h"
 #include "scan/answers.h"
+#include "scan/kept_walk.h"
+#include "waste/checks/forest.h"
+
+enum { CLASS_OF_KINDS = 1 };
 
 void gr_cut_sets_deinit(struct gr_cut_sets *sets)
 {
@@ -100,6 +104,26 @@ struct gr_error *gr_cuts_mark(struct gr_waste_run *run,
 		gr_graph_liveness(g, &spec, &poll, &nobody, marked);
 	if (!err)
 		*ret_marked = steal_ptr(marked);
+	return err;
+}
+
+struct gr_error *gr_roots_may_hold_enough(struct gr_waste_run *run,
+					  uint64_t kinds, bool *ret)
+{
+	const struct gr_root_vector *roots =
+		&run->answers->kept_walk->m.tree.roots;
+	_cleanup_free_ uint8_t *of_root = calloc(roots->size + 1, 1);
+	const struct gr_forest_spec spec = { .of_root = of_root };
+	uint64_t bytes[GR_FOREST_CLASSES];
+
+	if (!of_root)
+		return &gr_enomem;
+	for (size_t i = 0; i < roots->size; i++)
+		if (kinds >> roots->data[i].kind & 1)
+			of_root[i] = CLASS_OF_KINDS;
+	struct gr_error *err = gr_forest_sum(run, &spec, bytes);
+	*ret = bytes[CLASS_OF_KINDS] &&
+	       bytes[CLASS_OF_KINDS] >= gr_waste_min_bytes(run);
 	return err;
 }
 

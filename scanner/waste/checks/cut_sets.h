@@ -43,6 +43,16 @@ struct gr_error *gr_cuts_mark(struct gr_waste_run *run,
 			      const struct gr_cut *cuts, size_t ncuts,
 			      uint64_t **ret_marked) GR_MUST_CHECK;
 
+/**
+ * Can roots of some kinds hold enough for a row? All that they alone hold is
+ * below them in the forest of the walk, so this needs no object graph.
+ *
+ * @param kinds Bits 1 << enum gr_root_kind.
+ */
+struct gr_error *gr_roots_may_hold_enough(struct gr_waste_run *run,
+					  uint64_t kinds,
+					  bool *ret) GR_MUST_CHECK;
+
 /** Add a row with the cuts of a set: gr_findings_add(). */
 struct gr_error *gr_cut_sets_finish(struct gr_waste_run *run,
 				    const struct gr_cut_sets *sets,
