@@ -56,6 +56,7 @@ struct finder {
 	struct array_vector arrays;	 /* the same */
 	struct pool_vector pools;
 	struct outlier_vector outliers; /* in the end by object */
+	struct gr_u32_vector labels;	/* of the outliers' arrays, rising */
 	uint64_t excess; /* bytes of all outliers over the medians */
 };
 
@@ -65,6 +66,7 @@ static void finder_deinit(struct finder *f)
 	array_vector_deinit(&f->arrays);
 	pool_vector_deinit(&f->pools);
 	outlier_vector_deinit(&f->outliers);
+	gr_u32_vector_deinit(&f->labels);
 }
 
 // ------------------------------------------------------------------ the arrays
@@ -348,6 +350,38 @@ static struct gr_error *keep_held(struct finder *f)
 			     by_object, f->rt->poll, f->rt->poll_ctx);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* List the labels of the arrays: there are few, of many arrays. */
+static struct gr_error *list_labels(struct finder *f)
+{
+	struct gr_u32_vector *labels = &f->labels;
+	struct gr_error *err = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; !err && i < f->outliers.size; i++) {
+		gr_obj obj = f->outliers.data[i].array.obj;
+
+		err = gr_runtime_append(f->rt, gr_u32_vector, labels,
+					f->run->parents->of[obj].label);
+		if (!err)
+			err = gr_runtime_step(f->rt, 2);
+	}
+	if (!err)
+		err = gr_sort(labels->data, labels->size, sizeof(*labels->data),
+			      by_number, f->rt->poll, f->rt->poll_ctx);
+	for (size_t i = 0; !err && i < labels->size; i++)
+		if (!n || labels->data[n - 1] != labels->data[i])
+			labels->data[n++] = labels->data[i];
+	labels->size = n;
+	return err;
+}
+
 static struct gr_error *begin(struct gr_waste_run *run)
 {
 	struct finder *f = calloc(1, sizeof(*f));
@@ -367,7 +401,9 @@ static struct gr_error *begin(struct gr_waste_run *run)
 		return NULL;
 	}
 	err = gr_answers_need_graph(run->answers, GR_PART_NEAREST);
-	return err ? err : keep_held(f);
+	if (!err)
+		err = keep_held(f);
+	return err ? err : list_labels(f);
 }
 
 static void end(struct gr_waste_run *run)
@@ -384,12 +420,10 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 {
 	const struct finder *f = run->state[GR_WASTE_POOL];
 
-	for (size_t i = 0; i < f->outliers.size; i++)
-		if (gr_parents_label(run->parents,
-				     f->outliers.data[i].array.obj) ==
-		    kind->label)
-			return true;
-	return false;
+	size_t i = gr_count_before(f->labels.size, k,
+				   f->labels.data[k] < kind->label);
+
+	return i < f->labels.size && f->labels.data[i] == kind->label;
 }
 
 /* Saves the slot less one of the size of the median. */
