@@ -40,17 +40,32 @@ static bool parse_checks(PyObject *names, uint32_t *ret)
 	return n >= 0;
 }
 
+static bool parse_share(long long min_share, uint32_t *ret)
+{
+	if (min_share < 0 || min_share > GR_WASTE_WHOLE) {
+		PyErr_Format(gr_py_argument_error,
+			     "min_share is 0 to %d millionths: %lld",
+			     GR_WASTE_WHOLE, min_share);
+		return false;
+	}
+	*ret = (uint32_t)min_share;
+	return true;
+}
+
 PyObject *gr_py_scan_waste(PyObject *obj, PyObject *args, PyObject *kwargs)
 {
 	struct gr_py_scan *self = (struct gr_py_scan *)obj;
 	_cleanup_(gr_cleanup_waste) struct gr_waste *waste = NULL;
 	struct gr_waste_options options = { .min_share = 0 };
 	PyObject *names = Py_None;
+	long long min_share = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OI:waste",
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OL:waste",
 					 gr_py_scan_waste_names, &names,
-					 &options.min_share) ||
-	    !parse_checks(names, &options.checks) || !gr_py_scan_enter(self))
+					 &min_share) ||
+	    !parse_checks(names, &options.checks) ||
+	    !parse_share(min_share, &options.min_share) ||
+	    !gr_py_scan_enter(self))
 		return NULL;
 	struct gr_error *err = gr_scan_waste(self->scan, &options, &waste);
 	gr_py_scan_leave(self);

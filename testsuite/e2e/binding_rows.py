@@ -164,10 +164,16 @@ def look_at_waste(scan):
     assert len(scan.waste(checks=few, min_share=0).asked) == len(few)
     every = scan.waste(checks=None, min_share=0)
     assert {row.check for row in every.rows} <= {a.check for a in every.asked}
-    try:
-        print("there is", scan.waste(checks=("no-such-check",)))
-    except native.load().ArgumentError:
-        pass
+    for wrong in (
+        {"checks": ("no-such-check",)},
+        {"min_share": -1},
+        {"min_share": 1_000_001},
+        {"min_share": 1 << 32},
+    ):
+        try:
+            print("there is", wrong, scan.waste(**wrong))
+        except native.load().ArgumentError:
+            pass
 
 
 def look_at_places(scan):
