@@ -32,7 +32,7 @@ def rows_of(document, check):
 def names(row):
     """The type and the field of a row, without the elements of slices and
     maps."""
-    field = (row["field"] or "").removesuffix(".$mapkey")
+    field = (row["field"] or "").removesuffix("$mapkey")
     return row["type"], field.removesuffix("[]")
 
 

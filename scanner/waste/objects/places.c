@@ -59,7 +59,8 @@ uint64_t gr_waste_place(struct gr_waste_run *run, gr_obj obj)
 }
 
 /* Write a name of the tree as a part of a field: `names. ([]string)` is
- * `.names`, and all elements are one. */
+ * `.names`, and all elements are one. A key is `$mapkey`, as in the name of a
+ * word (naming/word_name.h). */
 static void put_name(struct gr_text *text, const char *name)
 {
 	const char *end = strstr(name, ". (");
@@ -68,7 +69,8 @@ static void put_name(struct gr_text *text, const char *name)
 	if (*name == '[' || !strncmp(name, "$mapval", n))
 		gr_text_put(text, "[]");
 	else if (end)
-		gr_text_put(text, ".%.*s", (int)n, name);
+		gr_text_put(text, "%s%.*s", *name == '$' ? "" : ".", (int)n,
+			    name);
 }
 
 /* Write the names from the top of a node down to it. */
