@@ -122,6 +122,33 @@ TEST_F(only_fixed)
 	assert_null(columns);
 }
 
+/* A struct of another package is one column; one without a name is not. */
+TEST_F(other_packages)
+{
+	gr_type_id theirs = ADD_STRUCT(f, "time.Time", 16, { "wall", 0, T_INT },
+				       { "ext", 8, T_INT });
+	gr_type_id nameless = ADD_STRUCT(f, "struct { X int; Y int }", 16,
+					 { "X", 0, T_INT }, { "Y", 8, T_INT });
+	gr_type_id id = ADD_STRUCT(f, "main.T", 40, { "id", 0, T_INT },
+				   { "at", 8, theirs }, { "p", 24, nameless });
+	struct gr_columns *columns;
+	uint64_t words[5] = { 0 };
+	char data[100];
+	bool is_zero;
+
+	assert_null(gr_columns_create(f->types, id, &columns));
+	for (uint64_t i = 0; i < 2; i++) {
+		words[0] = words[1] = words[3] = i;
+		gr_columns_look(columns, (const uint8_t *)words);
+	}
+	// All of at.ext is zero, but at is not.
+	assert_int_equal(gr_columns_settle(columns), 32);
+	assert_string_equal(names(columns, data, sizeof(data), &is_zero),
+			    ".p.Y");
+	assert_true(is_zero);
+	gr_columns_destroy(columns);
+}
+
 /* A struct with more fields than there are columns is one column. */
 TEST_F(many_fields)
 {
