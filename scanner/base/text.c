@@ -16,6 +16,25 @@ const char *gr_text_bytes(uint64_t bytes, char *text, size_t text_bytes)
 	return text;
 }
 
+struct gr_number_text gr_number_text(uint64_t n)
+{
+	struct gr_number_text ret;
+	size_t at = sizeof(ret.text) - 1;
+	unsigned int digits = 0;
+
+	ret.text[at] = '\0';
+	// Bounded by the digits of a number.
+	do {
+		if (digits && !(digits % 3))
+			ret.text[--at] = ',';
+		ret.text[--at] = (char)('0' + n % 10);
+		digits++;
+		n /= 10;
+	} while (n);
+	memmove(ret.text, ret.text + at, sizeof(ret.text) - at);
+	return ret;
+}
+
 struct gr_text gr_text_begin(char *data, size_t capacity)
 {
 	GR_ASSERT(capacity >= sizeof("..."));

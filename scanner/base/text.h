@@ -18,6 +18,12 @@ static inline bool gr_has_prefix(const char *text, const char *prefix)
  */
 const char *gr_text_bytes(uint64_t bytes, char *text, size_t text_bytes);
 
+/** A number with commas: "1,234,567". */
+struct gr_number_text {
+	char text[32];
+};
+struct gr_number_text gr_number_text(uint64_t n);
+
 /**
  * A text that is put together in the caller's memory. If it gets too long, it
  * ends in "..." instead, and later additions change nothing.

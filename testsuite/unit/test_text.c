@@ -38,6 +38,24 @@ static const struct quote_case quote_cases[] = {
 	  "\"a\\xe2\\x82\"" },
 };
 
+TEST(numbers)
+{
+	static const struct {
+		uint64_t n;
+		const char *text;
+	} rows[] = {
+		{ 0, "0" },
+		{ 999, "999" },
+		{ 1000, "1,000" },
+		{ 1234567, "1,234,567" },
+		{ UINT64_MAX, "18,446,744,073,709,551,615" },
+	};
+
+	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++)
+		assert_string_equal(gr_number_text(rows[i].n).text,
+				    rows[i].text);
+}
+
 TEST_ROWS(quoted, quote_cases, c)
 {
 	char data[256];

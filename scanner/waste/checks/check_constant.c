@@ -9,8 +9,6 @@
 #include "waste/checks/checks.h"
 #include "waste/checks/column_scan.h"
 
-#include <inttypes.h>
-
 enum {
 	LEAST_OBJECTS = 100, /* below, one value may be a coincidence */
 	NAME_BYTES = 512,
@@ -156,8 +154,9 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 	*advice = gr_arena_internf(
 		arena,
 		"Remove these fields, or move them out of the struct: they "
-		"are %s in all %" PRIu64 " objects that are one such struct.",
-		is_zero ? "zero or nil" : "equal", columns->objects);
+		"are %s in all %s objects that are one such struct.",
+		is_zero ? "zero or nil" : "equal",
+		gr_number_text(columns->objects).text);
 	return *field && *advice ? NULL : &gr_enomem;
 }
 

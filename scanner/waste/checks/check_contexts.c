@@ -5,6 +5,7 @@
  * of the cancel function would remove both. Source: context/context.go.
  */
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "goruntime/types/map_entries.h"
 #include "naming/memory_name.h"
 #include "scan/answers.h"
@@ -383,10 +384,10 @@ static struct gr_error *advise(struct finder *f, struct group *group)
 	group->row.advice = gr_arena_internf(
 		arena,
 		"Call the cancel function of each context when its work is "
-		"done. The context at 0x%" PRIx64 " (%.*s%.*s) has %" PRIu64
-		" children.",
+		"done. The context at 0x%" PRIx64 " (%.*s%.*s) has %s "
+		"children.",
 		address_of(f, parent->obj), MAX_PLACE_BYTES, type,
-		MAX_PLACE_BYTES, field, parent->children);
+		MAX_PLACE_BYTES, field, gr_number_text(parent->children).text);
 	return group->row.advice ? NULL : &gr_enomem;
 }
 

@@ -4,11 +4,10 @@
  * array. Only the order of the outermost fields is changed.
  */
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "waste/checks/by_type.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/struct_layout.h"
-
-#include <inttypes.h>
 
 /** A type with a better order. */
 struct fact {
@@ -123,8 +122,9 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 	*advice = gr_arena_internf(
 		run->heap->rt->arena,
 		"Order the fields by alignment, the largest first: the type "
-		"then has %" PRIu64 " bytes instead of %" PRIu64 ".",
-		fact->best_bytes, info->size_bytes);
+		"then has %s bytes instead of %s.",
+		gr_number_text(fact->best_bytes).text,
+		gr_number_text(info->size_bytes).text);
 	return *advice ? NULL : &gr_enomem;
 }
 

@@ -19,8 +19,6 @@
 #include "waste/objects/places.h"
 #include "waste/checks/pool_items.h"
 
-#include <inttypes.h>
-
 enum {
 	MAX_SLICES = 64, /* of one buffer */
 	TEXT_BYTES = 32,
@@ -485,9 +483,10 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 	*advice = gr_arena_internf(
 		&run->answers->stop->program->arena,
 		"Do not put buffers back that have grown large: the arrays of "
-		"%" PRIu64 " of %" PRIu64 " are more than %d times as large as "
+		"%s of %s are more than %d times as large as "
 		"the median, %s.",
-		row->count, pool->buffers, GR_OUTLIER_TIMES,
+		gr_number_text(row->count).text,
+		gr_number_text(pool->buffers).text, GR_OUTLIER_TIMES,
 		gr_text_bytes(pool->median, text, sizeof(text)));
 	return *advice ? NULL : &gr_enomem;
 }

@@ -5,11 +5,10 @@
  * is no property of a type.
  */
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "waste/checks/by_type.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/struct_layout.h"
-
-#include <inttypes.h>
 
 enum {
 	/* A type is just over a class by at most this part of its bytes. */
@@ -140,14 +139,14 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 	*type = info->name;
 	*advice = gr_arena_internf(
 		run->heap->rt->arena,
-		"Make the type at least %" PRIu64
-		" byte%s smaller: its %" PRIu64
-		" bytes%s take a slot of %" PRIu64
-		", and the next smaller slot has %" PRIu64 ".",
-		fact->lose_bytes, fact->lose_bytes == 1 ? "" : "s",
-		info->size_bytes,
+		"Make the type at least %s byte%s smaller: its %s bytes%s take "
+		"a slot of %s, and the next smaller slot has %s.",
+		gr_number_text(fact->lose_bytes).text,
+		fact->lose_bytes == 1 ? "" : "s",
+		gr_number_text(info->size_bytes).text,
 		fact->is_by_header ? " and the malloc header of 8" : "",
-		fact->slot_bytes, fact->smaller_bytes);
+		gr_number_text(fact->slot_bytes).text,
+		gr_number_text(fact->smaller_bytes).text);
 	return *advice ? NULL : &gr_enomem;
 }
 
