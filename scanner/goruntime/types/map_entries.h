@@ -16,8 +16,8 @@ struct gr_map_entry {
 
 /**
  * A place in a map. It keeps no list, so that a map of any size is walked in
- * constant memory. Other members than @ref shape and @ref missing_addr are for
- * map_entries.c.
+ * constant memory. Other members than @ref shape, @ref pieces_left and
+ * @ref missing_addr are for map_entries.c.
  */
 struct gr_map_cursor {
 	struct gr_runtime *rt;

@@ -2,7 +2,9 @@
 /*
  * context-children: contexts that nobody has cancelled. Their parent's map of
  * children holds them, and if they have a deadline, so does their timer; a call
- * of the cancel function would remove both. Source: context/context.go.
+ * of the cancel function would remove both. A function of context.AfterFunc() is
+ * a child, too, but it is there to be called when its parent is cancelled. Source:
+ * context/context.go.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -26,8 +28,8 @@ enum {
 /** A context with children. */
 struct parent {
 	gr_obj obj;
-	uint64_t map; /* address of the header */
-	uint64_t children;
+	uint64_t map;	   /* address of the header */
+	uint64_t children; /* that were found */
 };
 GR_VECTOR(parent_vector, struct parent);
 
@@ -35,7 +37,8 @@ GR_VECTOR(parent_vector, struct parent);
 struct child {
 	gr_obj obj, piece;
 	uint32_t parent; /* index */
-	/* Somebody else has its channel, or that of one below it. */
+	/* Somebody else has its channel, or it has a function of
+	 * context.AfterFunc(); or this is true of one below it. */
 	bool is_awaited;
 };
 GR_VECTOR(child_vector, struct child);
@@ -55,6 +58,7 @@ struct finder {
 	struct child_vector children;
 	uint64_t max_children, slot_bytes; /* of one parent; of all children */
 	uint64_t entries_left;		   /* a child is in one map only */
+	uint64_t map_bytes_left;	   /* and so is a piece */
 	struct gr_timer_cuts timers;
 	struct gr_keys by_label; /* -> group */
 	struct group_vector groups;
@@ -95,7 +99,8 @@ static struct gr_error *read_word(struct finder *f, uint64_t addr,
 {
 	struct gr_error *err = gr_image_read_u64(f->rt->image, addr, ret);
 
-	if (gr_error_catch(&err, GR_ERROR_FAULT))
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED))
 		*ret = 0;
 	return err;
 }
@@ -108,12 +113,12 @@ static struct gr_error *add_parent(struct finder *f, gr_obj obj, uint64_t addr,
 	struct parent parent = { .obj = obj };
 	struct gr_error *err = read_word(f, addr + children_off, &parent.map);
 
+	uint64_t count = 0;
 	if (!err && parent.map)
-		err = gr_map_count(f->rt, parent.map, &parent.children);
-	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || !parent.children)
+		err = gr_map_count(f->rt, parent.map, &count);
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err || !count)
 		return err;
-	if (parent.children > f->max_children)
-		f->max_children = parent.children;
 	return gr_runtime_append(f->rt, parent_vector, &f->parents, parent);
 }
 
@@ -162,29 +167,40 @@ static struct gr_error *add_child(struct finder *f, uint32_t parent,
 	if (child.obj == GR_OBJ_NONE || child.piece == GR_OBJ_NONE ||
 	    !gr_parents_has(f->run->parents, child.obj))
 		return NULL;
+	const struct gr_context_type *context = context_of(f, child.obj);
+	child.is_awaited = context && context->is_after_func;
 	f->slot_bytes += span->elem_bytes;
 	return gr_runtime_append(f->rt, child_vector, &f->children, child);
 }
 
 static struct gr_error *find_children(struct finder *f, uint32_t parent)
 {
-	const struct parent *p = &f->parents.data[parent];
-	uint64_t max_bytes = f->run->heap->nwords * GR_WORD_BYTES;
+	struct parent *p = &f->parents.data[parent];
 	struct gr_map_cursor cursor;
 	struct gr_map_entry entry;
 	bool is_end = false;
 	struct gr_error *err = gr_map_cursor_begin(f->run->types, f->types.map,
-						   p->map, max_bytes, &cursor);
+						   p->map, f->map_bytes_left,
+						   &cursor);
 
+	// The rest of them belongs to the other maps.
+	uint64_t pieces = cursor.pieces_left;
 	while (!err && !is_end && f->entries_left) {
 		f->entries_left--;
 		err = gr_map_cursor_next(&cursor, &entry, &is_end);
-		if (!err && !is_end)
+		if (!err && !is_end) {
+			p->children++;
 			err = add_child(f, parent, &entry);
+		}
 		if (!err)
 			err = gr_runtime_step(f->rt, 2);
 	}
+	pieces -= cursor.pieces_left < pieces ? cursor.pieces_left : 0;
+	f->map_bytes_left -= pieces * cursor.shape.bytes;
+	if (p->children > f->max_children)
+		f->max_children = p->children;
 	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) ||
 	    gr_error_catch(&err, GR_ERROR_FORMAT))
 		return NULL;
 	return err;
@@ -328,8 +344,8 @@ static struct gr_error *spare_awaited(struct finder *f)
 		err = find_done(f, child, &done);
 		if (!err)
 			err = gr_runtime_step(f->rt, 2);
-		child->is_awaited = !err && done != GR_VERTEX_NONE &&
-				    gr_bitmap_test(marked, done);
+		child->is_awaited |= !err && done != GR_VERTEX_NONE &&
+				     gr_bitmap_test(marked, done);
 		is_changed |= child->is_awaited;
 	}
 	if (!err && is_changed)
@@ -430,6 +446,7 @@ static struct gr_error *find(struct gr_waste_run *run)
 	if (err || f.types.map == GR_TYPE_NONE)
 		return err;
 	f.entries_left = (uint64_t)run->heap->nobjs + 1;
+	f.map_bytes_left = run->heap->nwords * GR_WORD_BYTES;
 	err = find_parents(&f);
 	for (uint32_t i = 0; !err && i < f.parents.size && f.entries_left; i++)
 		err = find_children(&f, i);

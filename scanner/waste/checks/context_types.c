@@ -55,6 +55,7 @@ static void note_outer(const struct gr_types *types, gr_type_id id,
 	}
 	if (!ret->of[id].children)
 		return;
+	ret->of[id].is_after_func = !strcmp(type->name, "context.afterFuncCtx");
 	const struct gr_type_field *timer =
 		gr_types_field_named(types, id, "timer");
 	if (timer && timer->off_bytes < MAX_OFFSET &&

@@ -11,6 +11,9 @@ struct gr_context_type {
 	uint32_t children; /**< The map of the children. */
 	uint32_t timer;	   /**< The timer that cancels it. */
 	uint32_t done;	   /**< The pointer to the channel of Done(). */
+	/** It has a function that is to be called when its parent is
+	 * cancelled: context.AfterFunc(). */
+	bool is_after_func;
 };
 
 struct gr_context_types {

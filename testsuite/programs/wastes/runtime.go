@@ -148,6 +148,7 @@ func request() func() {
 //go:noinline
 func buildContexts(wasteful bool) {
 	parent, stop = context.WithCancel(context.Background())
+	addAfterFuncs()
 	cancels := make([]func(), planted)
 	for i := range cancels {
 		cancels[i] = request()
