@@ -4,6 +4,8 @@
 
 #include "scan/open.h"
 
+#include <malloc.h>
+
 PyTypeObject *gr_py_scan_type;
 
 static struct gr_py_scan *cast(PyObject *self)
@@ -122,11 +124,14 @@ static PyObject *scan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	return open_target(self, extent) ? steal_ptr(obj) : NULL;
 }
 
+/* malloc() keeps up to 64 MiB of freed memory. The next scan may need other
+ * sizes, and gdb works on without one, so the system gets it back. */
 static void scan_dealloc(PyObject *obj)
 {
 	struct gr_py_scan *self = cast(obj);
 
 	gr_scan_destroy(self->scan);
+	malloc_trim(0);
 	gr_py_target_deinit(&self->target);
 	Py_XDECREF(self->read);
 	Py_XDECREF(self->progress);
