@@ -58,6 +58,54 @@ def test_text():
     assert "main.a -> 3 x next. (*main.T) -> b -> ... -> e -> f -> g" in text
 
 
+def with_waste(total, **checks):
+    """A heap of so many bytes, with what checks of waste would save."""
+    side = totals(1, bytes=total)
+    side["tables"]["waste"] = [
+        {"key": check, "objects": 1, "bytes": size}
+        for check, size in checks.items()
+    ]
+    return side
+
+
+def waste_of(made):
+    lines = made.lines()
+    at = next(
+        i for i, line in enumerate(lines) if line.startswith("By check of")
+    )
+    return lines[at : lines.index("", at) if "" in lines[at:] else None]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_small_changes_of_waste(turned):
+    """A screen has those from 1 % of the larger heap on, and their number."""
+    sides = (
+        with_waste(5000, tax=500, slices=100, boxes=100),
+        with_waste(10000, tax=599, slices=200, boxes=100),
+    )
+    old, new = sides[::-1] if turned else sides
+    title, head, *rows = waste_of(report(old, new))
+    counts = "0 grew, 2 shrank" if turned else "2 grew, 0 shrank"
+    assert title == (
+        f"By check of waste: {counts}; 1 by less than 1 % of the heap"
+    )
+    assert head.endswith("check of waste")
+    assert [row.split()[-1] for row in rows] == ["slices"]
+    for asked in ({"by": "waste"}, {"top": 0}, {"top": 9}):
+        title, _, *rows = waste_of(report(old, new, **asked))
+        assert title == f"By check of waste: {counts}"
+        assert {row.split()[-1] for row in rows} == {"slices", "tax"}
+    document = report(old, new).document()["by"]["waste"]
+    assert {row["key"] for row in document["rows"]} == {"slices", "tax"}
+
+
+def test_only_small_changes_of_waste():
+    made = report(with_waste(10000), with_waste(10000, tax=99))
+    assert waste_of(made) == [
+        "By check of waste: 1 grew, 0 shrank; 1 by less than 1 % of the heap"
+    ]
+
+
 def test_growth_from_nothing():
     """It has no share."""
     lines = report(totals(0), totals(400)).lines()

@@ -255,6 +255,19 @@ class DiffReport(Report):
         old, new = self.old["goroutines"], self.new["goroutines"]
         return f"goroutines: {old:,} -> {new:,} ({signed(new - old)})"
 
+    def _large(self, one: Table) -> tuple[Table, str]:
+        """Without the small rows of waste, for which nobody has asked, and
+        the words that say so."""
+        if one.by != "waste" or self.by or self.top is not None:
+            return one, ""
+        whole = max(side["bytes"] for side in self.totals)
+        rows = [r for r in one.rows if 100 * abs(r.bytes) >= whole]
+        left_out = len(one.rows) - len(rows)
+        if not left_out:
+            return one, ""
+        words = f"; {left_out:,} by less than 1 % of the heap"
+        return one._replace(rows=tuple(rows)), words
+
     def _rows(self, one: Table) -> tuple[list[Row], list[Row]]:
         """Those that are printed: grown ones first, then shrunk ones."""
         limit = self.top
@@ -279,15 +292,14 @@ class DiffReport(Report):
             return ["", f"By {name}: not known{note}"]
         if not one.rows:
             return ["", f"By {name}: no difference{note}"]
+        one, small = self._large(one)
         rows = [row for part in self._rows(one) for row in part]
+        counts = f"{len(grown):,} grew, {len(shrunk):,} shrank{small}"
+        lines = ["", title(f"By {name}: {counts}{note}")]
+        if not rows:
+            return lines
         cells = [self._head(one, name), *(self._cells(one, r) for r in rows)]
-        return [
-            "",
-            title(
-                f"By {name}: {len(grown):,} grew, {len(shrunk):,} shrank{note}"
-            ),
-            *table(cells, left=[len(cells[0]) - 1], has_head=True),
-        ]
+        return [*lines, *table(cells, left=[len(cells[0]) - 1], has_head=True)]
 
     def knows(self, by: str) -> bool:
         """False: the rows of a table are not known."""
