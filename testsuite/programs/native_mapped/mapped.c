@@ -87,9 +87,17 @@ static void shrink_heap_of_thread(void)
 	pthread_barrier_wait(&done);
 }
 
+/* The kernel gives memory at these addresses only to who asks for it: what was
+ * unmapped there stays so. */
+static char *map_apart(int number, size_t bytes)
+{
+	return map((void *)((uintptr_t)number << 40), bytes,
+		   MAP_PRIVATE | MAP_FIXED_NOREPLACE);
+}
+
 static void trim(void)
 {
-	char *area = map(NULL, 2 * BYTES, MAP_PRIVATE);
+	char *area = map_apart(2, 2 * BYTES);
 
 	munmap(area + BYTES, BYTES);
 	note(TRIMMED, area, 2 * BYTES);
@@ -106,12 +114,11 @@ static void replace(void)
 	note(REPLACING, map(block - HEADER_BYTES, bytes, MAP_PRIVATE), bytes);
 }
 
-// Only who asks for it gets memory at this address.
 static void unmap(void)
 {
-	void *at = (void *)0x10000000000;
+	void *at = map_apart(1, BYTES);
 
-	munmap(map(at, BYTES, MAP_PRIVATE | MAP_FIXED_NOREPLACE), BYTES);
+	munmap(at, BYTES);
 	note(UNMAPPED, at, BYTES);
 }
 
