@@ -50,7 +50,7 @@
 #define HEAP1 UINT64_C(0x7fffec000000)
 #define ARENA1 (HEAP0 + 0x30)
 #define CACHE1 (HEAP0 + 0x8d0)
-#define B0 (HEAP0 + 0xb60)
+#define B0 (CACHE1 + CACHE1_BYTES)
 #define B1 (HEAP0 + 0xc60)
 #define FENCES (HEAP0 + 0x2fe0)
 #define B2 (HEAP1 + 0x30)
@@ -75,7 +75,8 @@ enum {
 	MMAP_BYTES = 0x45000,
 	TLS_PAGE_BYTES = 0x1000,
 	CACHE_BYTES = 0x290,
-	VARIABLE = 0x48, /* below fs_base */
+	CACHE1_BYTES = CACHE_BYTES + 16, /* the rest of a chunk is in it */
+	VARIABLE = 0x48,		 /* below fs_base */
 	MAX_WANT = 16,
 	NARENAS = 3,
 	/* malloc_par from 2.35 on */
@@ -119,7 +120,7 @@ static const struct fake_block fake_blocks[] = {
 	{ LIKE_CACHE, 0x290, 0 }, { A5, 0x1000, 0 },
 	{ A6, 0x50, 0 },	  { A7, 0x6a30, 0 },
 	{ B2, 0x40, 1 },	  { B3, 0xe00, 1 },
-	{ B0, 0x100, 1 },	  { B1, 0x2380, 1 },
+	{ B0, 0xf0, 1 },	  { B1, 0x2380, 1 },
 	{ MAPPED0, 0x22000, 2 },  { ALIGNED1, 0x23000 - 0xff0, 2 },
 };
 

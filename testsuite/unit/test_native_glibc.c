@@ -86,6 +86,8 @@ TEST(counters)
 	assert_int_equal(arena_of(w, 1)->in_use_blocks, 4);
 	assert_int_equal(arena_of(w, 1)->mapped_bytes, 0x24000);
 	assert_int_equal(arena_of(w, 1)->cached_bytes, 0x20);
+	assert_int_equal(arena_of(w, 1)->other_bytes,
+			 (B0 - HEAP0) + 0x20 + (B2 - HEAP1));
 	assert_int_equal(arena_of(w, 2)->mapped_bytes, MMAP_BYTES);
 	assert_int_equal(arena_of(w, 2)->in_use_bytes, MMAP_BYTES - 0xff0);
 	assert_int_equal(arena_of(w, 2)->resident_bytes, MMAP_BYTES);

@@ -168,7 +168,7 @@ CRAFT(has_itself)
 
 CRAFT(has_other_cache)
 {
-	put_cached(w, CACHE, 39, CACHE1 + 16, 1);
+	put_cached(w, CACHE, 40, CACHE1 + 16, 1);
 	put_link(w, CACHE1 + 16, 0);
 }
 
