@@ -220,18 +220,14 @@ static struct gr_error *pass_fast_bins(struct finder *f, bool is_vote)
 
 // ---------------------------------------------------------- caches of threads
 
-/* The layout of caches that are as large as the block. A rest of a free chunk
- * that is too small to be one stays with the block. */
+/* The layout of caches that are as large as the block, which also has a rest
+ * that was too small for a chunk, if any. */
 static const struct cache_layout *layout_of(const struct gr_block *block)
 {
-	uint64_t bytes = gr_block_bytes(block);
-
-	for (size_t i = 0; i < GR_ARRAY_SIZE(cache_layouts); i++) {
-		uint64_t least = cache_layouts[i].chunk_bytes;
-
-		if (bytes == least || bytes == least + GR_BLOCK_UNIT)
+	for (size_t i = 0; i < GR_ARRAY_SIZE(cache_layouts); i++)
+		if (gr_block_bytes(block) - cache_layouts[i].chunk_bytes <=
+		    GR_BLOCK_UNIT)
 			return &cache_layouts[i];
-	}
 	return NULL;
 }
 
