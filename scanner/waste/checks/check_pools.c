@@ -366,7 +366,7 @@ static struct gr_error *list_labels(struct finder *f)
 		gr_obj obj = f->outliers.data[i].array.obj;
 
 		err = gr_runtime_append(f->rt, gr_u32_vector, labels,
-					f->run->parents->of[obj].label);
+					gr_parents_label(f->run->parents, obj));
 		if (!err)
 			err = gr_runtime_step(f->rt, 2);
 	}
