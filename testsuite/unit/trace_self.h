@@ -30,6 +30,7 @@ static struct self_sample {
 	uint8_t stack[SELF_STACK_BYTES] __attribute__((aligned(8)));
 	void *truth[SELF_FRAMES];
 	int count;
+	void *trampoline; /* to which the handler returns */
 } self;
 
 /** The end of the stack of this thread. */
@@ -78,6 +79,7 @@ static inline void self_take(int signal, siginfo_t *info, void *context)
 	self_copy(self.stack, sp, bytes);
 	s->chunks[0] = (struct gr_sample_chunk){ sp, self.stack, bytes };
 	self.count = backtrace(self.truth, SELF_FRAMES);
+	self.trampoline = __builtin_return_address(0);
 	self.is_taken = 1;
 }
 
@@ -100,15 +102,17 @@ static inline void self_sample_now(void)
 	raise(SIGPROF);
 }
 
-/** The frames of the truth from the interrupted one on. */
+/** The frames of the truth from the interrupted one on: the one behind the
+ * trampoline of the signal. The trampoline of an earlier signal may be
+ * interrupted itself. */
 static inline int self_truth_start(void)
 {
 	int i = 0;
 
-	while (i < self.count &&
-	       (uint64_t)self.truth[i] != self.sample.regs[GR_REG_RIP])
+	while (i < self.count && self.truth[i] != self.trampoline)
 		i++;
-	assert_true(i < self.count && i < SELF_OWN_FRAMES);
+	assert_true(++i < self.count && i < SELF_OWN_FRAMES);
+	assert_int_equal((uint64_t)self.truth[i], self.sample.regs[GR_REG_RIP]);
 	return i;
 }
 
