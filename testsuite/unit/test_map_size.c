@@ -6,7 +6,7 @@
 #include "suite.h"
 
 /* runtime/sizeclasses.go */
-static const struct gr_size_classes classes = {
+static struct gr_size_classes classes = {
 	.bytes = {
 		0, 8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192,
 		208, 224, 240, 256, 288, 320, 352, 384, 416, 448, 480, 512, 576,
@@ -18,6 +18,11 @@ static const struct gr_size_classes classes = {
 	.count = 68,
 	.header_above = 512,
 };
+
+__attribute__((__constructor__)) static void finish_classes(void)
+{
+	gr_size_classes_finish(&classes);
+}
 
 /* map[int]int of both designs */
 static const struct gr_map_pieces swiss = {

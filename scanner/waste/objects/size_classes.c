@@ -67,8 +67,7 @@ static bool take_usual(const struct gr_heap *heap, struct gr_size_classes *ret)
 	return true;
 }
 
-/* Note the slots of small sizes, which are asked for most. */
-static void fill_slots(struct gr_size_classes *classes)
+void gr_size_classes_finish(struct gr_size_classes *classes)
 {
 	for (uint32_t i = 0; i < GR_ARRAY_SIZE(classes->slot_of_words); i++)
 		classes->slot_of_words[i] = classes->bytes[gr_count_before(
@@ -90,7 +89,7 @@ struct gr_error *gr_size_classes_read(const struct gr_heap *heap,
 	};
 	err = read_table(heap, ret);
 	if (!err && (are_sane(ret) || take_usual(heap, ret))) {
-		fill_slots(ret);
+		gr_size_classes_finish(ret);
 		return NULL;
 	}
 	if (err)

@@ -23,6 +23,9 @@ struct gr_error *
 gr_size_classes_read(const struct gr_heap *heap,
 		     struct gr_size_classes *ret) GR_MUST_CHECK;
 
+/** Fill slot_of_words of classes that have all else: for tests. */
+void gr_size_classes_finish(struct gr_size_classes *classes);
+
 /** The slot of a new object of @p bytes, with its malloc header; 0 of 0 bytes.
  * An object without pointers below 16 bytes gets the slot of its class, as
  * if the tiny allocator did not exist. */
