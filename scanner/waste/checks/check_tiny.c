@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "waste/checks/boxes.h"
+#include "waste/checks/by_type.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/map_memory.h"
 #include "waste/checks/struct_layout.h"
@@ -35,44 +36,13 @@ struct link {
 
 struct state {
 	struct gr_boxes boxes;
-	struct gr_map_kind **maps; /* by the id of the map's type; or NULL */
+	struct gr_by_type maps; /* struct gr_map_kind */
 	/* By type id: the bits 1 << flags of labels whose objects lead to
 	 * boxes. */
 	uint8_t *holders;
 	size_t count;
 	struct link links[LINKS]; /* a cache */
-	struct gr_error *err;	  /* why a kind could not be prepared */
 };
-
-static struct gr_error *begin(struct gr_waste_run *run)
-{
-	struct state *s = calloc(1, sizeof(*s));
-
-	run->state[GR_WASTE_TINY_OBJECTS] = s;
-	if (!s)
-		return &gr_enomem;
-	s->count = gr_types_count(run->types);
-	s->maps = calloc(s->count + 1, sizeof(struct gr_map_kind *));
-	s->holders = calloc(s->count + 1, 1);
-	if (!s->maps || !s->holders)
-		return &gr_enomem;
-	return gr_boxes_init(&s->boxes, run->heap, &run->plans);
-}
-
-static void end(struct gr_waste_run *run)
-{
-	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
-
-	if (!s)
-		return;
-	gr_boxes_deinit(&s->boxes);
-	for (size_t i = 0; s->maps && i < s->count; i++)
-		free(s->maps[i]);
-	gr_error_destroy(s->err);
-	free(s->maps);
-	free(s->holders);
-	free(s);
-}
 
 // --------------------------------------------------------------------- kinds
 
@@ -103,17 +73,21 @@ static bool is_theirs(const struct gr_types *types, gr_type_id id)
 	       !gr_has_prefix(name, "internal/");
 }
 
-static struct gr_error *prepare_map(struct gr_waste_run *run, struct state *s,
-				    gr_type_id id)
+static struct gr_error *make_map(struct gr_waste_run *run,
+				 const struct gr_waste_kind *kind,
+				 gr_type_id id, void **ret)
 {
+	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
+	struct gr_map_kind *map;
 	struct gr_error *err =
-		gr_map_kind_create(run->heap, &run->classes, id, &s->maps[id]);
-	const struct gr_map_kind *kind = s->maps[id];
-	const gr_type_id parts[] = { kind ? kind->key : GR_TYPE_NONE,
-				     kind ? kind->elem : GR_TYPE_NONE };
+		gr_map_kind_create(run->heap, &run->classes, id, &map);
+	const gr_type_id parts[] = { map ? map->key : GR_TYPE_NONE,
+				     map ? map->elem : GR_TYPE_NONE };
 	bool is_holder;
 
-	for (size_t i = 0; kind && !err && i < GR_ARRAY_SIZE(parts); i++) {
+	(void)kind;
+	*ret = map;
+	for (size_t i = 0; map && !err && i < GR_ARRAY_SIZE(parts); i++) {
 		const struct gr_type_plan *plan =
 			gr_type_plan_get(&run->plans, parts[i]);
 
@@ -124,21 +98,45 @@ static struct gr_error *prepare_map(struct gr_waste_run *run, struct state *s,
 	return err;
 }
 
+static struct gr_error *begin(struct gr_waste_run *run)
+{
+	struct state *s = calloc(1, sizeof(*s));
+	struct gr_error *err;
+
+	run->state[GR_WASTE_TINY_OBJECTS] = s;
+	if (!s)
+		return &gr_enomem;
+	s->maps.make = make_map;
+	s->maps.destroy = free;
+	s->count = gr_types_count(run->types);
+	s->holders = calloc(s->count + 1, 1);
+	err = s->holders ? gr_by_type_init(&s->maps, run->types) : &gr_enomem;
+	return err ? err : gr_boxes_init(&s->boxes, run->heap, &run->plans);
+}
+
+static void end(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
+
+	gr_boxes_deinit(&s->boxes);
+	gr_by_type_deinit(&s->maps);
+	free(s->holders);
+	free(s);
+}
+
 static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 {
 	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
 	bool is_holder = false;
 
-	if (kind->type >= s->count || s->err)
+	if (kind->type >= s->count || s->maps.err)
 		return false;
-	if (kind->form == GR_FORM_MAP) {
-		s->err = prepare_map(run, s, kind->type);
-		return s->maps[kind->type];
-	}
+	if (kind->form == GR_FORM_MAP)
+		return gr_by_type_need(&s->maps, run, kind, kind->type);
 	if ((kind->form != GR_FORM_RECORD && kind->form != GR_FORM_ARRAY) ||
 	    !kind->unit_bytes)
 		return false;
-	s->err =
+	s->maps.err =
 		gr_boxes_prepare(&s->boxes, kind->type, kind->plan, &is_holder);
 	if (is_holder)
 		s->holders[kind->label & ~(uint32_t)GR_LABEL_FLAGS] |=
@@ -147,10 +145,18 @@ static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 	       may_be_leaf(run, kind);
 }
 
+static struct gr_error *reached(struct gr_waste_run *run)
+{
+	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
+
+	return steal_ptr(s->maps.err);
+}
+
 static struct gr_error *look_map(struct state *s,
 				 const struct gr_waste_object *object)
 {
-	const struct gr_map_kind *kind = s->maps[object->kind->type];
+	const struct gr_map_kind *kind =
+		gr_by_type_get(&s->maps, object->kind->type);
 
 	// A header or a table is too small to have a bucket or group. The words
 	// of a directory or a list lead to larger objects than boxes are.
@@ -167,8 +173,6 @@ static struct gr_error *look(struct gr_waste_run *run,
 	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
 	const struct gr_waste_kind *kind = object->kind;
 
-	if (GR_UNLIKELY(s->err != NULL))
-		return steal_ptr(s->err);
 	if (!object->host)
 		return NULL;
 	if (kind->form == GR_FORM_MAP)
@@ -355,7 +359,8 @@ static void judge_map(struct gr_waste_run *run, struct state *s,
 		      const struct gr_waste_object *object,
 		      struct gr_saving *ret)
 {
-	const struct gr_map_kind *kind = s->maps[object->kind->type];
+	const struct gr_map_kind *kind =
+		gr_by_type_get(&s->maps, object->kind->type);
 	gr_obj from = run->parents->of[object->obj].from;
 	struct gr_map_facts map;
 
@@ -394,22 +399,15 @@ static void judge(struct gr_waste_run *run,
 		judge_leaf(run, s, object, ret);
 }
 
-static struct gr_error *find(struct gr_waste_run *run)
-{
-	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
-
-	return steal_ptr(s->err);
-}
-
 const struct gr_check gr_check_tiny = {
 	.id = GR_WASTE_TINY_OBJECTS,
 	.advice = "Store these small values in their holder and not behind a "
 		  "pointer, an interface, a slice or a map.",
 	.is_by_place = true,
 	.begin = begin,
+	.reached = reached,
 	.end = end,
 	.applies = applies,
 	.look = look,
 	.judge = judge,
-	.find = find,
 };
