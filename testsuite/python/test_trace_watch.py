@@ -8,7 +8,7 @@ import pytest
 import rows
 from goref.trace import watch
 from goref.trace.gathered import Gathered
-from goref.trace.helper import Message
+from goref.trace.helper import Helper, Message
 
 
 class Progress:
@@ -170,3 +170,19 @@ def test_a_helper_that_hangs_before_the_first_interval(monkeypatch):
         it, _ = hung("tick 0", owned)
         with pytest.raises(problem):
             list(it.intervals(lambda number: 0.0, 10.0))
+
+
+def test_messages_behind_a_flush(monkeypatch):
+    """What comes with the answer is not lost: the probes go on."""
+    helper = object.__new__(Helper)
+    taken = []
+    answers = [Message("cost", "1 2 3"), Message("tick", "7"),
+               Message("samples", "1", bytes(56)),
+               Message("tick", "8")]  # fmt: skip
+    monkeypatch.setattr(helper, "_say", lambda lines: None)
+    with monkeypatch.context() as patched:
+        patched.setattr(helper, "read", lambda seconds: answers)
+        helper.flush("tick 7", taken.append, lambda waited_s: False)
+    assert taken == answers[:1]
+    helper.flush("tick 8", taken.append, lambda waited_s: False)
+    assert taken == [answers[0], answers[2]]

@@ -108,7 +108,7 @@ class Helper:
     """A context in which a helper sees the events of a process. It ends with
     us, however we end: its input ends then."""
 
-    _behind: Sequence[Message] = ()  # what came with the answer to `start'
+    _behind: Sequence[Message] = ()  # what came with an answer, after it
 
     def __init__(self, pid: int, setup: Sequence[str]) -> None:
         """setup: lines before `start`, which say what to see."""
@@ -222,17 +222,20 @@ class Helper:
         limit_s: float = 60.0,
     ) -> None:
         """Tell the helper a line, and take all that it says up to its answer,
-        the same line. poll: called often with the seconds since then; if it
-        is true, nobody waits any more. Raises Silent: there was no answer."""
+        the same line. What came with the answer is for the next read(). poll:
+        called often with the seconds since then; if it is true, nobody waits
+        any more. Raises Silent: there was no answer."""
         self.tell(word)
         begin = time.monotonic()
         while True:
             waited = time.monotonic() - begin
             if waited >= limit_s or poll(waited):
                 break
-            for message in self.read(0.1):
+            messages = self.read(0.1)
+            for at, message in enumerate(messages, 1):
                 said = f"{message.name} {message.rest}".strip()
                 if said == word:
+                    self._behind = messages[at:]
                     return
                 take(message)
         self._ending_s = _ENDING_SOON_S
