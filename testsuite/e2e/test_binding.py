@@ -15,14 +15,14 @@ ABSENT = {
     "FreeSlot",
     "LateThread",
 }
-
-
+# For a script, in seconds: it asks everything, and the machine may be busy.
+LIMIT = 1800
 CENTRAL = Variant("go1.24", "default")
 
 
 def rows_of(target, questions, tmp_path):
     words = [target.exe, target.core, questions, tmp_path / questions]
-    done = run_python(SCRIPT.read_text(), words)
+    done = run_python(SCRIPT.read_text(), words, LIMIT)
     said, _, rows = done.stdout.partition("seen: ")
     assert not said and rows, (said, done.stderr)
     return set(rows.split())

@@ -353,16 +353,22 @@ MISSING = (
 
 def different(ask, first, last):
     """The answers between two numbers, both included, where those to a range
-    of numbers are the same."""
+    of numbers are the same. An answer may be that to the next number: where
+    they change, both numbers are asked several times."""
     known = {number: ask(number) for number in (first, last)}
     ranges = [(first, last)]
+    answers = set()
     while ranges:
         low, high = ranges.pop()
-        if high - low > 1 and known[low] != known[high]:
+        if known[low] == known[high]:
+            continue
+        if high - low > 1:
             middle = (low + high) // 2
             known[middle] = ask(middle)
             ranges += [(low, middle), (middle, high)]
-    return {*known.values()}
+        else:
+            answers.update(ask(number) for number in 3 * (low, high))
+    return answers | {*known.values()}
 
 
 def test_interrupt(farm):
@@ -378,7 +384,8 @@ def test_interrupt(farm):
         return "".join(re.findall(r"^PARTIAL: interrupted: (.*)$", out, re.M))
 
     looks = count_looks(*words)
-    assert different(missing, 1, looks) == {"everything", *MISSING, ""}
+    assert missing(0) == ""
+    assert different(missing, 1, looks) | {""} == {"everything", *MISSING, ""}
 
 
 def test_interrupt_at_the_end():
