@@ -173,7 +173,7 @@ def test_a_helper_that_hangs_before_the_first_interval(monkeypatch):
 
 
 def test_messages_behind_a_flush(monkeypatch):
-    """What comes with the answer is not lost: the probes go on."""
+    """Messages that come with the answer are not lost: the probes go on."""
     helper = object.__new__(Helper)
     taken = []
     answers = [Message("cost", "1 2 3"), Message("tick", "7"),
