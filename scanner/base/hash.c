@@ -3,6 +3,8 @@
 
 #include <sys/auxv.h>
 
+#include "base/bytes.h"
+
 uint64_t gr_hash_seed_value = 1;
 
 /*
@@ -15,22 +17,6 @@ __attribute__((__constructor__)) static void take_seed(void)
 
 	if (random)
 		memcpy(&gr_hash_seed_value, random, sizeof(gr_hash_seed_value));
-}
-
-static inline uint64_t load64(const uint8_t *at)
-{
-	uint64_t word;
-
-	memcpy(&word, at, sizeof(word));
-	return word;
-}
-
-static inline uint64_t load32(const uint8_t *at)
-{
-	uint32_t word;
-
-	memcpy(&word, at, sizeof(word));
-	return word;
 }
 
 /* Mix two words: both halves of their product. A word that makes the product
@@ -49,11 +35,11 @@ static inline void load_tail(const uint8_t *at, size_t bytes, uint64_t *a,
 {
 	*a = *b = 0;
 	if (bytes >= 8) {
-		*a = load64(at);
-		*b = load64(at + bytes - 8);
+		*a = gr_load_u64(at);
+		*b = gr_load_u64(at + bytes - 8);
 	} else if (bytes >= 4) {
-		*a = load32(at);
-		*b = load32(at + bytes - 4);
+		*a = gr_load_u32(at);
+		*b = gr_load_u32(at + bytes - 4);
 	} else if (bytes) {
 		*a = (uint64_t)at[0] << 16 | at[bytes / 2] << 8 | at[bytes - 1];
 	}
@@ -68,11 +54,12 @@ uint64_t gr_hash_content(uint64_t before, const void *data, size_t bytes)
 
 	// Two chains, so that the processor multiplies both at a time.
 	for (; bytes >= 32; at += 32, bytes -= 32) {
-		hash = mix(load64(at) ^ first, load64(at + 8) ^ hash);
-		other = mix(load64(at + 16) ^ second, load64(at + 24) ^ other);
+		hash = mix(gr_load_u64(at) ^ first, gr_load_u64(at + 8) ^ hash);
+		other = mix(gr_load_u64(at + 16) ^ second,
+			    gr_load_u64(at + 24) ^ other);
 	}
 	if (bytes >= 16) {
-		hash = mix(load64(at) ^ first, load64(at + 8) ^ hash);
+		hash = mix(gr_load_u64(at) ^ first, gr_load_u64(at + 8) ^ hash);
 		at += 16;
 		bytes -= 16;
 	}
