@@ -7,6 +7,7 @@
 #include "waste/waste.h"
 
 #include "base/cleanup.h"
+#include "base/huge.h"
 #include "scan/enter.h"
 #include "scan/kept_walk.h"
 #include "waste/names.h"
@@ -305,8 +306,11 @@ struct gr_error *gr_scan_waste(struct gr_scan *scan,
 	if (!waste)
 		return &gr_enomem;
 	err = gr_scan_enter(scan, &guard, &answers);
+	// The arrays of the checks take the place of those of the walk.
+	gr_huge_hold();
 	if (!err)
 		err = answer(answers, options, waste);
+	gr_huge_release();
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(waste);

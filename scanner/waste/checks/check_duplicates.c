@@ -6,16 +6,15 @@
  * garbage: a piece of it that is kept elsewhere would keep it.
  *
  * A table finds the first object of each content by a hash; bytes decide. If it
- * is full, it goes on with the lower half of the hashes, and the others have
- * another pass over the objects. Each candidate waits in a ring while what it
- * needs next comes into the cache: its entry, then what is known of the object
- * there, then the bytes of that.
+ * is full, objects whose content it does not have are left to another pass.
+ * Each candidate waits in a ring while what it needs next comes into the cache:
+ * its entry, then what is known of the object there, then the bytes of that.
  */
 #include "waste/checks/checks.h"
 
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/huge.h"
+#include "graph/budget.h"
 #include "waste/objects/objects.h"
 
 enum {
@@ -30,16 +29,15 @@ enum {
 	RING = 32,		/* candidates at a time */
 	FIND_AFTER = RING / 4,	/* candidates from hashing to the table, */
 	FETCH_AFTER = RING / 2, /* and to what is known of the object there */
-	TAG_BITS = 30,
-	TAG_FLAGS_SHIFT = 32 - TAG_BITS,
+	OBJ_SHIFT = 16,
 	IS_USED = 1,
 	IS_STRING = 2,
 };
 
 /* The first object with a content. */
 struct slot {
-	uint32_t tag; /* 30 bits of the hash, and flags; 0: free */
-	gr_obj obj;
+	uint16_t tag;	 /* 14 bits of the hash, and flags; 0: free */
+	uint16_t obj[2]; /* its number: the low half, and the high one */
 };
 
 /* The content of an object: bytes [off, off + bytes). */
@@ -48,26 +46,30 @@ struct range {
 };
 
 struct candidate {
-	uint32_t tag;
+	uint32_t place; /* where its content belongs: of 2^32 */
+	uint16_t tag;
+	bool is_unlike; /* like is longer or shorter */
 	gr_obj obj;
 	gr_obj like; /* may be equal, and lies before it; or GR_OBJ_NONE */
+	const struct gr_span *like_span;
 	uint64_t nbytes;
-	const uint8_t *bytes;
-	const uint8_t *like_bytes; /* NULL: they must be read */
+	const uint8_t *bytes; /* NULL: they must be read, as below */
+	const uint8_t *like_bytes;
 };
 
 struct duplicates {
 	struct gr_waste_run *run;
 	uint64_t *bits; /* A bit an object: it could be another one. */
+	uint64_t *left; /* A bit an object: another pass decides. */
+	uint64_t nleft;
 	struct gr_content own, other;
 	/* By span: its bytes, if they are known and lasting. */
 	const uint8_t **hosts;
+	struct gr_budget memory;
 	struct slot *slots;
 	uint64_t nslots, nused;
-	uint32_t from, to; /* the hashes of this pass: 30 bits, half-open */
 	struct candidate ring[RING];
 	uint64_t ncandidates; /* so far in this pass */
-	bool is_full;	      /* and has one hash only */
 };
 
 static bool is_bytes(const struct gr_types *types, gr_type_id id)
@@ -108,12 +110,10 @@ static bool find_range(const struct gr_waste_run *run,
 
 // ----------------------------------------------------------------- the table
 
-static uint64_t first_slot(const struct duplicates *d, uint32_t tag)
+static uint64_t first_slot(const struct duplicates *d,
+			   const struct candidate *c)
 {
-	// The tags of a pass may all be close to each other.
-	uint32_t spread = tag * UINT32_C(0x9e3779b1);
-
-	return (uint64_t)spread * d->nslots >> 32;
+	return (uint64_t)c->place * d->nslots >> 32;
 }
 
 static uint64_t next_slot(const struct duplicates *d, uint64_t i)
@@ -121,82 +121,24 @@ static uint64_t next_slot(const struct duplicates *d, uint64_t i)
 	return i + 1 < d->nslots ? i + 1 : 0;
 }
 
-static bool is_in_pass(const struct duplicates *d, uint32_t tag)
+static gr_obj object_of(const struct slot *slot)
 {
-	uint32_t hash = tag >> TAG_FLAGS_SHIFT;
-
-	return hash >= d->from && hash < d->to;
+	return (gr_obj)slot->obj[1] << OBJ_SHIFT | slot->obj[0];
 }
 
-static struct gr_error *make_table(struct duplicates *d)
+/* Enter a candidate in the free slot @p i, or leave it to another pass. */
+static void enter(struct duplicates *d, uint64_t i, const struct candidate *c)
 {
-	free(d->slots);
-	d->nused = 0;
-	d->slots = gr_huge_calloc(d->nslots, sizeof(*d->slots));
-	return d->slots ? NULL : &gr_enomem;
-}
-
-static bool is_crowded(const struct duplicates *d)
-{
-	return d->nused >= d->nslots - d->nslots / LOAD_SHARE;
-}
-
-/* Keep only what belongs to the pass. */
-static struct gr_error *drop_others(struct duplicates *d)
-{
-	_cleanup_free_ struct slot *old = steal_ptr(d->slots);
-	struct gr_error *err = make_table(d);
-
-	for (uint64_t i = 0; !err && i < d->nslots; i++) {
-		uint32_t tag = old[i].tag;
-		uint64_t at = first_slot(d, tag);
-
-		if (!(i % GR_POLL_STEPS))
-			err = gr_runtime_step(d->run->heap->rt, GR_POLL_STEPS);
-		if (!tag || !is_in_pass(d, tag))
-			continue;
-		// Slots are free: the table is as large as it was.
-		while (d->slots[at].tag)
-			at = next_slot(d, at);
-		d->slots[at] = old[i];
-		d->nused++;
+	if (d->nused >= d->nslots - d->nslots / LOAD_SHARE) {
+		gr_bitmap_set(d->left, c->obj);
+		d->nleft++;
+		return;
 	}
-	return err;
-}
-
-/* Leave hashes to another pass until slots are free. */
-static struct gr_error *make_room(struct duplicates *d)
-{
-	struct gr_error *err = NULL;
-
-	// Bounded by the bits of a hash.
-	while (!err && !d->is_full && is_crowded(d)) {
-		d->is_full = d->to - d->from <= 1;
-		if (!d->is_full) {
-			d->to = d->from + (d->to - d->from) / 2;
-			err = drop_others(d);
-		}
-	}
-	return err;
-}
-
-/* Enter an object in the free slot @p i, if it belongs to the pass then. */
-static struct gr_error *enter(struct duplicates *d, uint64_t i,
-			      const struct candidate *c)
-{
-	struct gr_error *err = NULL;
-
-	if (is_crowded(d)) {
-		err = make_room(d);
-		if (err || d->is_full || !is_in_pass(d, c->tag))
-			return err;
-		i = first_slot(d, c->tag);
-		while (d->slots[i].tag)
-			i = next_slot(d, i);
-	}
-	d->slots[i] = (struct slot){ c->tag, c->obj };
+	d->slots[i] = (struct slot){
+		.tag = c->tag,
+		.obj = { (uint16_t)c->obj, (uint16_t)(c->obj >> OBJ_SHIFT) },
+	};
 	d->nused++;
-	return NULL;
 }
 
 // ------------------------------------------------------------------- equality
@@ -233,12 +175,11 @@ static const uint8_t *read_own(struct duplicates *d, const struct candidate *c)
 		       NULL;
 }
 
-/* Compare a candidate with the object in a slot of its tag. */
+/* Compare a candidate with an object of its tag. */
 static struct gr_error *
 is_equal(struct duplicates *d, const struct candidate *c, gr_obj obj, bool *ret)
 {
-	const uint8_t *bytes = obj == c->like ? c->like_bytes : NULL;
-	const uint8_t *own = read_own(d, c);
+	const uint8_t *own = read_own(d, c), *bytes;
 	struct gr_waste_object object;
 	struct range range;
 
@@ -247,9 +188,8 @@ is_equal(struct duplicates *d, const struct candidate *c, gr_obj obj, bool *ret)
 	if (!own || !find_range(d->run, &object, &range) ||
 	    range.bytes != c->nbytes)
 		return NULL;
-	if (!bytes)
-		bytes = gr_content_at(&d->other, d->run->heap, object.span,
-				      object.addr + range.off, range.bytes);
+	bytes = gr_content_at(&d->other, d->run->heap, object.span,
+			      object.addr + range.off, range.bytes);
 	return bytes ? compare(d, own, bytes, c->nbytes, ret) : NULL;
 }
 
@@ -262,37 +202,40 @@ static struct gr_error *search(struct duplicates *d, const struct candidate *c)
 	uint64_t i;
 
 	// Bounded by the table, in which slots are free.
-	for (i = first_slot(d, c->tag); d->slots[i].tag; i = next_slot(d, i)) {
+	for (i = first_slot(d, c); d->slots[i].tag; i = next_slot(d, i)) {
 		if (d->slots[i].tag != c->tag)
 			continue;
 		if (ncompared++ == MAX_CONTENTS)
 			return NULL;
-		err = is_equal(d, c, d->slots[i].obj, &is_known);
+		err = is_equal(d, c, object_of(&d->slots[i]), &is_known);
 		if (is_known)
 			gr_bitmap_set(d->bits, c->obj);
 		if (is_known || err)
 			return err;
 	}
-	return d->is_full ? NULL : enter(d, i, c);
+	enter(d, i, c);
+	return NULL;
 }
 
 // ------------------------------------------------------------------- the ring
 
 /* Find an object that may be equal, or enter the candidate. */
-static struct gr_error *find_like(struct duplicates *d, struct candidate *c)
+static void find_like(struct duplicates *d, struct candidate *c)
 {
-	uint64_t i = first_slot(d, c->tag);
+	uint64_t i = first_slot(d, c);
 
+	// Bounded by the table, in which slots are free.
 	while (d->slots[i].tag && d->slots[i].tag != c->tag)
 		i = next_slot(d, i);
-	if (!d->slots[i].tag)
-		return d->is_full || !is_in_pass(d, c->tag) ? NULL :
-							      enter(d, i, c);
-	c->like = d->slots[i].obj;
+	if (!d->slots[i].tag) {
+		enter(d, i, c);
+		return;
+	}
+	c->like = object_of(&d->slots[i]);
+	c->like_span = gr_waste_span_of(d->run, c->like);
+	gr_prefetch(c->like_span);
 	gr_prefetch(&d->run->parents->of[c->like]);
 	gr_prefetch(&d->run->reach.slots[c->like]);
-	gr_prefetch(gr_waste_span_of(d->run, c->like));
-	return NULL;
 }
 
 /* Fetch the bytes of the object that may be equal. */
@@ -304,10 +247,11 @@ static void fetch_like(struct duplicates *d, struct candidate *c)
 
 	if (c->like == GR_OBJ_NONE)
 		return;
-	gr_waste_object_get(d->run, c->like, &object);
-	host = d->hosts[object.span - d->run->heap->spans];
+	host = d->hosts[c->like_span - d->run->heap->spans];
+	gr_waste_object_in(d->run, c->like_span, c->like, &object);
 	if (!host || !find_range(d->run, &object, &range))
 		return;
+	c->is_unlike = range.bytes != c->nbytes;
 	c->like_bytes =
 		host + (object.addr - object.span->base_addr) + range.off;
 	gr_prefetch(c->like_bytes);
@@ -315,18 +259,18 @@ static void fetch_like(struct duplicates *d, struct candidate *c)
 
 static struct gr_error *settle(struct duplicates *d, const struct candidate *c)
 {
-	struct gr_error *err;
-	bool is_known;
+	struct gr_error *err = NULL;
+	bool is_known = false;
 
 	if (c->like == GR_OBJ_NONE)
 		return NULL;
-	err = is_equal(d, c, c->like, &is_known);
-	if (err || is_known) {
-		if (is_known)
-			gr_bitmap_set(d->bits, c->obj);
-		return err;
-	}
-	return is_in_pass(d, c->tag) ? search(d, c) : NULL;
+	if (!c->like_bytes)
+		return search(d, c);
+	if (!c->is_unlike)
+		err = compare(d, c->bytes, c->like_bytes, c->nbytes, &is_known);
+	if (is_known)
+		gr_bitmap_set(d->bits, c->obj);
+	return err || is_known ? err : search(d, c);
 }
 
 static struct candidate *candidate_at(struct duplicates *d, uint64_t number)
@@ -342,10 +286,10 @@ static struct gr_error *advance(struct duplicates *d, uint64_t now)
 	struct gr_error *err = NULL;
 
 	if (now >= FIND_AFTER && now - FIND_AFTER < n)
-		err = find_like(d, candidate_at(d, now - FIND_AFTER));
-	if (!err && now >= FETCH_AFTER && now - FETCH_AFTER < n)
+		find_like(d, candidate_at(d, now - FIND_AFTER));
+	if (now >= FETCH_AFTER && now - FETCH_AFTER < n)
 		fetch_like(d, candidate_at(d, now - FETCH_AFTER));
-	if (!err && now >= RING && now - RING < n)
+	if (now >= RING && now - RING < n)
 		err = settle(d, candidate_at(d, now - RING));
 	return err;
 }
@@ -361,10 +305,11 @@ static struct gr_error *drain(struct duplicates *d)
 	return err;
 }
 
-/* Hash a content. A long one is hashed in pieces. */
+/* Hash a content of @p bytes. A long one is hashed in pieces. */
 static struct gr_error *hash(struct duplicates *d, const uint8_t *bytes,
-			     uint64_t nbytes, bool is_string, uint32_t *ret)
+			     bool is_string, struct candidate *c)
 {
+	uint64_t nbytes = c->nbytes;
 	struct gr_error *err = NULL;
 	uint64_t hash = 0;
 
@@ -375,12 +320,13 @@ static struct gr_error *hash(struct duplicates *d, const uint8_t *bytes,
 		hash = gr_hash_content(hash, bytes + at, n);
 		err = gr_runtime_step(d->run->heap->rt, n / STEP_BYTES);
 	}
-	*ret = (uint32_t)(hash >> 32) & ~(uint32_t)(IS_USED | IS_STRING);
-	*ret |= IS_USED | (is_string ? IS_STRING : 0);
+	c->place = hash >> 32;
+	c->tag = hash & ~(uint64_t)(IS_USED | IS_STRING);
+	c->tag |= IS_USED | (is_string ? IS_STRING : 0);
 	return err;
 }
 
-/* Take a candidate in, if it belongs to the pass. */
+/* Take a candidate in. */
 static struct gr_error *add(struct duplicates *d,
 			    const struct gr_waste_object *object,
 			    const struct range *range)
@@ -396,9 +342,8 @@ static struct gr_error *add(struct duplicates *d,
 
 	if (!bytes)
 		return NULL;
-	err = hash(d, bytes, range->bytes, object->kind->form == GR_FORM_STRING,
-		   &c.tag);
-	if (err || !is_in_pass(d, c.tag))
+	err = hash(d, bytes, object->kind->form == GR_FORM_STRING, &c);
+	if (err)
 		return err;
 	if (!is_lasting) {
 		err = drain(d);
@@ -407,7 +352,7 @@ static struct gr_error *add(struct duplicates *d,
 	d->hosts[object->span - d->run->heap->spans] = d->own.host;
 	c.bytes = bytes;
 	err = advance(d, d->ncandidates);
-	gr_prefetch(&d->slots[first_slot(d, c.tag)]);
+	gr_prefetch(&d->slots[first_slot(d, &c)]);
 	*candidate_at(d, d->ncandidates++) = c;
 	return err;
 }
@@ -429,28 +374,38 @@ static struct gr_error *look_again(struct gr_waste_run *run,
 				   const struct gr_waste_object *object,
 				   void *ctx)
 {
-	(void)ctx;
+	struct duplicates *d = ctx;
+
+	if (!gr_bitmap_test(d->left, object->obj))
+		return NULL;
+	gr_bitmap_clear(d->left, object->obj);
 	return look(run, object);
 }
 
-/* Find the duplicates among the hashes that the first pass had no room for. */
+static struct gr_error *make_table(struct duplicates *d)
+{
+	gr_array_free(d->slots);
+	d->nused = d->nleft = 0;
+	d->slots = gr_array_calloc(&d->memory, d->nslots, sizeof(*d->slots));
+	return d->slots ? NULL : gr_budget_error(&d->memory);
+}
+
+/* Decide about the objects that the first pass has left. */
 static struct gr_error *looked(struct gr_waste_run *run)
 {
 	struct duplicates *d = run->state[GR_WASTE_DUPLICATE_STRINGS];
 	struct gr_error *err = drain(d);
 
-	// Bounded: each pass takes as many contents as half a table has.
-	while (!err && d->to < 1u << TAG_BITS) {
-		d->from = d->to;
-		d->to = 1u << TAG_BITS;
-		d->is_full = false;
+	// Bounded: each pass fills the table.
+	while (!err && d->nleft) {
 		err = make_table(d);
 		if (!err)
-			err = gr_waste_each(run, CHECK, look_again, NULL);
+			err = gr_waste_each(run, CHECK, look_again, d);
 		if (!err)
 			err = drain(d);
 	}
-	free(steal_ptr(d->slots));
+	gr_array_free(steal_ptr(d->slots));
+	free(steal_ptr(d->left));
 	free(steal_ptr(d->hosts));
 	return err;
 }
@@ -464,7 +419,8 @@ static void end(struct gr_waste_run *run)
 	gr_content_deinit(&d->own);
 	gr_content_deinit(&d->other);
 	free(d->bits);
-	free(d->slots);
+	free(d->left);
+	gr_array_free(d->slots);
 	free(d->hosts);
 	free(d);
 }
@@ -478,10 +434,10 @@ static struct gr_error *reached(struct gr_waste_run *run)
 	run->state[GR_WASTE_DUPLICATE_STRINGS] = d;
 	d->run = run;
 	d->nslots = run->heap->nobjs / SLOTS_SHARE + SLOTS_LEAST;
-	d->to = 1u << TAG_BITS;
 	d->bits = gr_bitmap_alloc(run->heap->nobjs);
+	d->left = gr_bitmap_alloc(run->heap->nobjs);
 	d->hosts = calloc((size_t)run->heap->nspans + 1, sizeof(*d->hosts));
-	return d->bits && d->hosts ? make_table(d) : &gr_enomem;
+	return d->bits && d->left && d->hosts ? make_table(d) : &gr_enomem;
 }
 
 static void judge(struct gr_waste_run *run,

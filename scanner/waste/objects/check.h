@@ -134,6 +134,10 @@ const struct gr_span *gr_waste_span_of(const struct gr_waste_run *run,
 void gr_waste_object_get(struct gr_waste_run *run, gr_obj obj,
 			 struct gr_waste_object *ret);
 
+/** The same, if its span is known. */
+void gr_waste_object_in(struct gr_waste_run *run, const struct gr_span *span,
+			gr_obj obj, struct gr_waste_object *ret);
+
 /**
  * The bytes [@p off, @p off + @p bytes) of an object, counted from
  * gr_waste_object.addr, also of one without pointers. They stay valid until the

@@ -77,8 +77,12 @@ const struct gr_span *gr_waste_span_of(const struct gr_waste_run *run,
 void gr_waste_object_get(struct gr_waste_run *run, gr_obj obj,
 			 struct gr_waste_object *ret)
 {
-	const struct gr_span *span = gr_waste_span_of(run, obj);
+	gr_waste_object_in(run, gr_waste_span_of(run, obj), obj, ret);
+}
 
+void gr_waste_object_in(struct gr_waste_run *run, const struct gr_span *span,
+			gr_obj obj, struct gr_waste_object *ret)
+{
 	fill(span, obj - span->first_obj,
 	     run->kinds.of_way[run->parents->of[obj].way], ret);
 }

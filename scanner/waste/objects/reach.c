@@ -5,8 +5,6 @@
  */
 #include "waste/objects/reach.h"
 
-#include "base/huge.h"
-
 /* A slot: two bits that tell what it has, and two fields of 15 bits. */
 enum {
 	NOTHING,  /* so that a slot of zeros has nothing */
@@ -36,8 +34,9 @@ struct gr_error *gr_reach_init(struct gr_reach_table *reach,
 		.max_wide = heap->nobjs / WIDE_SHARE + FREE,
 		.max_more = heap->nobjs / MORE_SHARE + FREE,
 	};
-	reach->slots =
-		gr_huge_calloc((size_t)heap->nobjs + 1, sizeof(*reach->slots));
+	reach->slots = gr_array_calloc(&reach->memory,
+				       (uint64_t)heap->nobjs + 1,
+				       sizeof(*reach->slots));
 	reach->merged = gr_bitmap_alloc(heap->nobjs);
 	if (!reach->slots || !reach->merged)
 		return &gr_enomem;
@@ -49,7 +48,7 @@ void gr_reach_deinit(struct gr_reach_table *reach)
 	for (size_t i = 0; i < reach->wide.size; i++)
 		free(reach->wide.data[i].list);
 	gr_wide_vector_deinit(&reach->wide);
-	free(reach->slots);
+	gr_array_free(reach->slots);
 	free(reach->merged);
 	memset(reach, 0, sizeof(*reach));
 }

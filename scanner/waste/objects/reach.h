@@ -20,6 +20,7 @@
 #include "base/bitmap.h"
 #include "base/vector.h"
 #include "goruntime/heap/heap.h"
+#include "graph/budget.h"
 
 /** Bytes [lo, hi) of an object, from its first byte behind the malloc header.
  * Those in [lo, used) are in use: lo <= used <= hi. */
@@ -41,6 +42,7 @@ GR_VECTOR(gr_wide_vector, struct gr_wide_reach);
 
 struct gr_reach_table {
 	const struct gr_heap *heap;
+	struct gr_budget memory;
 	uint32_t *slots;  /**< By object, as reach.c says. */
 	uint64_t *merged; /**< A bit an object: its views are not equal. */
 	struct gr_wide_vector wide;
