@@ -38,6 +38,7 @@ static void run_deinit(struct gr_waste_run *run)
 	gr_content_deinit(&run->content);
 	gr_findings_deinit(&run->findings);
 	gr_reach_deinit(&run->reach);
+	gr_boxes_deinit(&run->boxes);
 	gr_type_plans_deinit(&run->plans);
 }
 
@@ -222,23 +223,28 @@ static struct gr_error *call_all(struct gr_waste_run *run, enum moment moment)
 	return err;
 }
 
-static struct gr_error *find_reach(struct gr_waste_run *run)
+/* Walk, and make what all objects need. */
+static struct gr_error *prepare(struct gr_waste_run *run)
 {
-	struct gr_error *err = gr_reach_init(&run->reach, run->heap);
+	struct gr_error *err = begin(run);
 
-	return err ? err : gr_views_collect(run);
-}
-
-static struct gr_error *judge_objects(struct gr_waste_run *run)
-{
-	struct gr_error *err = call_all(run, BEGIN);
-
+	if (!err)
+		err = call_all(run, BEGIN);
 	if (!err)
 		err = gr_waste_kinds_find(run);
 	if (!err)
 		err = gr_waste_find_spans(run);
 	if (!err && needs_reach(run))
-		err = find_reach(run);
+		err = gr_reach_init(&run->reach, run->heap);
+	return err;
+}
+
+static struct gr_error *judge_objects(struct gr_waste_run *run)
+{
+	struct gr_error *err = NULL;
+
+	if (needs_reach(run))
+		err = gr_views_collect(run);
 	if (!err)
 		err = call_all(run, REACHED);
 	if (!err && checks_with(run, true))
@@ -282,8 +288,12 @@ static struct gr_error *answer(struct gr_answers *answers,
 		.options = options,
 		.waste = waste,
 	};
-	struct gr_error *err = begin(&run);
+	struct gr_error *err;
 
+	// Large arrays take the place of those that the walk has freed.
+	gr_huge_hold();
+	err = prepare(&run);
+	gr_huge_release();
 	if (!err)
 		err = judge_objects(&run);
 	if (!err)
@@ -306,11 +316,8 @@ struct gr_error *gr_scan_waste(struct gr_scan *scan,
 	if (!waste)
 		return &gr_enomem;
 	err = gr_scan_enter(scan, &guard, &answers);
-	// The arrays of the checks take the place of those of the walk.
-	gr_huge_hold();
 	if (!err)
 		err = answer(answers, options, waste);
-	gr_huge_release();
 	err = gr_sigbus_guard_end(&guard, err);
 	if (!err)
 		*ret = steal_ptr(waste);

@@ -382,12 +382,10 @@ static struct gr_error *look_again(struct gr_waste_run *run,
 	return look(run, object);
 }
 
-static struct gr_error *make_table(struct duplicates *d)
+static void empty_table(struct duplicates *d)
 {
-	gr_array_free(d->slots);
 	d->nused = d->nleft = 0;
-	d->slots = gr_array_calloc(&d->memory, d->nslots, sizeof(*d->slots));
-	return d->slots ? NULL : gr_budget_error(&d->memory);
+	memset(d->slots, 0, d->nslots * sizeof(*d->slots));
 }
 
 /* Decide about the objects that the first pass has left. */
@@ -398,9 +396,8 @@ static struct gr_error *looked(struct gr_waste_run *run)
 
 	// Bounded: each pass fills the table.
 	while (!err && d->nleft) {
-		err = make_table(d);
-		if (!err)
-			err = gr_waste_each(run, CHECK, look_again, d);
+		empty_table(d);
+		err = gr_waste_each(run, CHECK, look_again, d);
 		if (!err)
 			err = drain(d);
 	}
@@ -425,7 +422,7 @@ static void end(struct gr_waste_run *run)
 	free(d);
 }
 
-static struct gr_error *reached(struct gr_waste_run *run)
+static struct gr_error *begin(struct gr_waste_run *run)
 {
 	struct duplicates *d = calloc(1, sizeof(*d));
 
@@ -434,10 +431,11 @@ static struct gr_error *reached(struct gr_waste_run *run)
 	run->state[GR_WASTE_DUPLICATE_STRINGS] = d;
 	d->run = run;
 	d->nslots = run->heap->nobjs / SLOTS_SHARE + SLOTS_LEAST;
+	d->slots = gr_array_calloc(&d->memory, d->nslots, sizeof(*d->slots));
 	d->bits = gr_bitmap_alloc(run->heap->nobjs);
 	d->left = gr_bitmap_alloc(run->heap->nobjs);
 	d->hosts = calloc((size_t)run->heap->nspans + 1, sizeof(*d->hosts));
-	return d->bits && d->left && d->hosts ? make_table(d) : &gr_enomem;
+	return d->slots && d->bits && d->left && d->hosts ? NULL : &gr_enomem;
 }
 
 static void judge(struct gr_waste_run *run,
@@ -456,7 +454,7 @@ const struct gr_check gr_check_duplicates = {
 	.advice = "Intern these values, so that only one of equal ones is kept "
 		  "(package unique, or a map of known values).",
 	.is_by_place = true,
-	.reached = reached,
+	.begin = begin,
 	.end = end,
 	.applies = applies,
 	.look = look,

@@ -11,7 +11,6 @@
  */
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "waste/checks/boxes.h"
 #include "waste/checks/by_type.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/map_memory.h"
@@ -35,12 +34,7 @@ struct link {
 };
 
 struct state {
-	struct gr_boxes boxes;
-	struct gr_by_type maps; /* struct gr_map_kind */
-	/* By type id: the bits 1 << flags of labels whose objects lead to
-	 * boxes. */
-	uint8_t *holders;
-	size_t count;
+	struct gr_by_type maps;	  /* struct gr_map_kind */
 	struct link links[LINKS]; /* a cache */
 };
 
@@ -77,24 +71,12 @@ static struct gr_error *make_map(struct gr_waste_run *run,
 				 const struct gr_waste_kind *kind,
 				 gr_type_id id, void **ret)
 {
-	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
 	struct gr_map_kind *map;
 	struct gr_error *err =
 		gr_map_kind_create(run->heap, &run->classes, id, &map);
-	const gr_type_id parts[] = { map ? map->key : GR_TYPE_NONE,
-				     map ? map->elem : GR_TYPE_NONE };
-	bool is_holder;
 
 	(void)kind;
 	*ret = map;
-	for (size_t i = 0; map && !err && i < GR_ARRAY_SIZE(parts); i++) {
-		const struct gr_type_plan *plan =
-			gr_type_plan_get(&run->plans, parts[i]);
-
-		if (plan)
-			err = gr_boxes_prepare(&s->boxes, parts[i], plan,
-					       &is_holder);
-	}
 	return err;
 }
 
@@ -108,41 +90,30 @@ static struct gr_error *begin(struct gr_waste_run *run)
 		return &gr_enomem;
 	s->maps.make = make_map;
 	s->maps.destroy = free;
-	s->count = gr_types_count(run->types);
-	s->holders = calloc(s->count + 1, 1);
-	err = s->holders ? gr_by_type_init(&s->maps, run->types) : &gr_enomem;
-	return err ? err : gr_boxes_init(&s->boxes, run->heap, &run->plans);
+	err = gr_by_type_init(&s->maps, run->types);
+	return err ? err : gr_boxes_init(&run->boxes, run->heap->nobjs);
 }
 
 static void end(struct gr_waste_run *run)
 {
 	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
 
-	gr_boxes_deinit(&s->boxes);
 	gr_by_type_deinit(&s->maps);
-	free(s->holders);
 	free(s);
 }
 
 static bool applies(struct gr_waste_run *run, const struct gr_waste_kind *kind)
 {
 	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
-	bool is_holder = false;
 
-	if (kind->type >= s->count || s->maps.err)
+	if (kind->type >= gr_types_count(run->types) || s->maps.err)
 		return false;
 	if (kind->form == GR_FORM_MAP)
 		return gr_by_type_need(&s->maps, run, kind, kind->type);
-	if ((kind->form != GR_FORM_RECORD && kind->form != GR_FORM_ARRAY) ||
-	    !kind->unit_bytes)
+	if (!kind->unit_bytes)
 		return false;
-	s->maps.err =
-		gr_boxes_prepare(&s->boxes, kind->type, kind->plan, &is_holder);
-	if (is_holder)
-		s->holders[kind->label & ~(uint32_t)GR_LABEL_FLAGS] |=
-			1u << (kind->label >> GR_LABEL_FLAG_SHIFT);
-	return is_holder || kind->form == GR_FORM_ARRAY ||
-	       may_be_leaf(run, kind);
+	return kind->form == GR_FORM_ARRAY ||
+	       (kind->form == GR_FORM_RECORD && may_be_leaf(run, kind));
 }
 
 static struct gr_error *reached(struct gr_waste_run *run)
@@ -150,41 +121,6 @@ static struct gr_error *reached(struct gr_waste_run *run)
 	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
 
 	return steal_ptr(s->maps.err);
-}
-
-static struct gr_error *look_map(struct state *s,
-				 const struct gr_waste_object *object)
-{
-	const struct gr_map_kind *kind =
-		gr_by_type_get(&s->maps, object->kind->type);
-
-	// A header or a table is too small to have a bucket or group. The words
-	// of a directory or a list lead to larger objects than boxes are.
-	return kind ? gr_boxes_look_map(&s->boxes, &kind->shape, kind->key,
-					kind->elem,
-					object->bytes / kind->shape.bytes,
-					object->host) :
-		      NULL;
-}
-
-static struct gr_error *look(struct gr_waste_run *run,
-			     const struct gr_waste_object *object)
-{
-	struct state *s = run->state[GR_WASTE_TINY_OBJECTS];
-	const struct gr_waste_kind *kind = object->kind;
-
-	if (!object->host)
-		return NULL;
-	if (kind->form == GR_FORM_MAP)
-		return look_map(s, object);
-	if (!(s->holders[kind->label & ~(uint32_t)GR_LABEL_FLAGS] &
-	      1u << (kind->label >> GR_LABEL_FLAG_SHIFT)))
-		return NULL;
-	uint64_t count = object->bytes / kind->unit_bytes;
-	if (kind->form == GR_FORM_RECORD && count > 1)
-		count = 1;
-	return gr_boxes_look(&s->boxes, kind->type, kind->unit_bytes, count,
-			     object->host);
 }
 
 // --------------------------------------------------------------------- links
@@ -296,11 +232,11 @@ static void save(struct gr_waste_run *run, const struct gr_waste_object *object,
 }
 
 /* Is a slot as large as one value needs, without another value in it? */
-static bool is_alone(struct gr_waste_run *run, const struct state *s,
+static bool is_alone(struct gr_waste_run *run,
 		     const struct gr_waste_object *object, uint64_t bytes)
 {
 	if (gr_span_may_be_tiny(object->span))
-		return gr_boxes_fill(&s->boxes, &run->reach, object->obj);
+		return gr_boxes_fill(&run->boxes, &run->reach, object->obj);
 	return object->slot_bytes ==
 	       gr_slot_of(&run->classes, bytes, object->span->is_noscan);
 }
@@ -313,7 +249,7 @@ static void judge_leaf(struct gr_waste_run *run, struct state *s,
 	gr_type_id type = type_of(object->kind);
 	uint64_t bytes = gr_types_get(run->types, type)->size_bytes;
 	gr_obj from = run->parents->of[object->obj].from;
-	bool is_boxed = gr_bitmap_test(s->boxes.boxed, object->obj);
+	bool is_boxed = gr_bitmap_test(run->boxes.boxed, object->obj);
 	const struct link *link = NULL;
 
 	if (from != GR_OBJ_NONE)
@@ -322,7 +258,7 @@ static void judge_leaf(struct gr_waste_run *run, struct state *s,
 	if (!is_boxed && (!link || !link->by_pointer || link->by_other ||
 			  !object->span->is_noscan))
 		return;
-	if (!is_theirs(run->types, type) || !is_alone(run, s, object, bytes))
+	if (!is_theirs(run->types, type) || !is_alone(run, object, bytes))
 		return;
 	save(run, object, object->slot_bytes,
 	     growth_of(run, link, bytes,
@@ -340,7 +276,7 @@ static void judge_array(struct gr_waste_run *run, struct state *s,
 	const struct gr_interval *list;
 	struct gr_interval one;
 
-	if (!is_alone(run, s, object, unit))
+	if (!is_alone(run, object, unit))
 		return;
 	if (gr_reach_get(&run->reach, object->obj, &one, &list) != 1 ||
 	    list->used - list->lo != unit)
@@ -408,6 +344,5 @@ const struct gr_check gr_check_tiny = {
 	.reached = reached,
 	.end = end,
 	.applies = applies,
-	.look = look,
 	.judge = judge,
 };

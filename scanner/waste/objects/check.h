@@ -12,6 +12,7 @@
 
 #include "goruntime/heap/heap.h"
 #include "mark/parents.h"
+#include "waste/objects/boxes.h"
 #include "waste/objects/content.h"
 #include "waste/objects/findings.h"
 #include "waste/objects/kinds.h"
@@ -49,7 +50,8 @@ struct gr_waste_run {
 	struct gr_waste_kinds kinds;
 	struct gr_size_classes classes;
 	struct gr_reach_table
-		reach; /**< Which bytes of each object are in use. */
+		reach;	       /**< Which bytes of each object are in use. */
+	struct gr_boxes boxes; /**< Noted if a check has begun that. */
 	struct gr_findings findings;
 	const struct gr_check *const *table; /**< By enum gr_waste_check. */
 	const struct gr_waste_options *options;

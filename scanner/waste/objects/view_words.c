@@ -31,9 +31,9 @@ const struct gr_type_plan *gr_views_plan(struct gr_views *v, gr_type_id type)
 
 // --------------------------------------------------------------------- views
 
-/* Enter the oldest view that waits. */
-static void enter(struct gr_views *v, const struct gr_waiting_view *w)
+void gr_views_enter(struct gr_views *v, const struct gr_waiting_view *w)
 {
+	gr_boxes_note(&v->run->boxes, w->obj, w->bytes, w->holding);
 	if (!gr_reach_add(&v->run->reach, w->obj, w->bytes, w->view))
 		fail(v, &gr_enomem);
 }
@@ -62,8 +62,9 @@ static bool find_object(const struct gr_heap *heap, uint64_t addr,
 	return true;
 }
 
-bool gr_views_add(struct gr_views *v, uint64_t addr, uint64_t reach,
-		  uint64_t used)
+/* gr_views_add(); @p holding: bits of enum gr_holding. */
+static inline bool add(struct gr_views *v, uint64_t addr, uint64_t reach,
+		       uint64_t used, unsigned int holding)
 {
 	struct gr_waiting_view *w = &v->waiting[v->nwaiting % GR_VIEWS_AHEAD];
 	struct gr_waiting_view view;
@@ -78,10 +79,26 @@ bool gr_views_add(struct gr_views *v, uint64_t addr, uint64_t reach,
 	view.view =
 		fits ? (struct gr_interval){ off, off + reach, off + used } :
 		       (struct gr_interval){ 0, view.bytes, view.bytes };
+	view.holding = fits ? holding : GR_HELD_OTHERWISE;
 	if (v->nwaiting++ >= GR_VIEWS_AHEAD)
-		enter(v, w);
+		gr_views_enter(v, w);
 	*w = view;
 	return fits || reach == GR_VIEW_WHOLE;
+}
+
+bool gr_views_add(struct gr_views *v, uint64_t addr, uint64_t reach,
+		  uint64_t used)
+{
+	return add(v, addr, reach, used, GR_HELD_OTHERWISE);
+}
+
+/* Add the view of a value that a word of the heap holds. */
+static void add_value(struct gr_views *v, uint64_t addr, uint64_t bytes,
+		      const struct gr_type_plan *plan, unsigned int holding)
+{
+	if (bytes && bytes < GR_TINY_BYTES && gr_type_plan_is_empty(plan))
+		holding |= GR_HELD_AS_VALUE;
+	add(v, addr, bytes, bytes, holding);
 }
 
 /* The bytes of @p count elements; GR_VIEW_WHOLE if there cannot be so many. */
@@ -110,10 +127,8 @@ static void add_counted(struct gr_views *v, uint64_t addr, uint64_t len,
 /* Note a length, which a saved file then has. */
 static void note(struct gr_views *v, const uint8_t *at)
 {
-	struct gr_recorder *recorder = v->run->heap->rt->recorder;
-
-	if (GR_UNLIKELY(recorder != NULL) && gr_load_u64(at) < MAX_COUNT)
-		gr_recorder_note(recorder, at, GR_WORD_BYTES);
+	if (GR_UNLIKELY(v->recorder != NULL) && gr_load_u64(at) < MAX_COUNT)
+		gr_recorder_note(v->recorder, at, GR_WORD_BYTES);
 }
 
 // ---------------------------------------------------------------- interfaces
@@ -138,10 +153,13 @@ static gr_type_id dynamic_type(struct gr_views *v, bool is_itab, uint64_t word)
 	return type;
 }
 
+static void follow(struct gr_views *v, const struct gr_slot *slot,
+		   const uint8_t *at, bool can_embed);
+
 /* A value of pointer shape is in the data word; another lies behind it.
  * Recursion: one level, as a value of pointer shape is no interface. */
 static void follow_interface(struct gr_views *v, const struct gr_slot *slot,
-			     const uint8_t *at)
+			     const uint8_t *at, bool can_embed)
 {
 	uint64_t addr = gr_load_u64(at);
 	gr_type_id type = dynamic_type(v, slot->op == GR_SLOT_IFACE,
@@ -154,9 +172,12 @@ static void follow_interface(struct gr_views *v, const struct gr_slot *slot,
 	const struct gr_type_plan *plan = gr_views_plan(v, type);
 	if (plan->is_direct && plan->slots[0].op != GR_SLOT_EFACE &&
 	    plan->slots[0].op != GR_SLOT_IFACE)
-		gr_views_follow(v, &plan->slots[0], at);
+		follow(v, &plan->slots[0], at, false);
 	else if (gr_types_is_direct(v->run->types, type))
 		gr_views_add(v, addr, GR_VIEW_WHOLE, GR_VIEW_WHOLE);
+	else if (can_embed)
+		add_value(v, addr, plan->size_bytes, plan,
+			  GR_HELD_BY_INTERFACE);
 	else
 		gr_views_add(v, addr, plan->size_bytes, plan->size_bytes);
 }
@@ -165,13 +186,17 @@ static void follow_interface(struct gr_views *v, const struct gr_slot *slot,
 
 /* Follow a pointer to a value. Code that is not safe keeps a *byte where it
  * means an array. */
-static void follow_pointer(struct gr_views *v, gr_type_id type, uint64_t addr)
+static void follow_pointer(struct gr_views *v, gr_type_id type, uint64_t addr,
+			   bool can_embed)
 {
 	const struct gr_type *to = gr_types_get(v->run->types, type);
 	uint64_t bytes = to->kind == GR_KIND_UINT8 ? GR_VIEW_WHOLE :
 						     to->size_bytes;
 
-	gr_views_add(v, addr, bytes, bytes);
+	if (can_embed && bytes < GR_TINY_BYTES)
+		add_value(v, addr, bytes, gr_views_plan(v, type), 0);
+	else
+		gr_views_add(v, addr, bytes, bytes);
 }
 
 static void follow_slice(struct gr_views *v, const struct gr_slot *slot,
@@ -201,8 +226,10 @@ static void add_header(struct gr_views *v, gr_type_id type, uint64_t addr)
 		fail(v, &gr_enomem);
 }
 
-void gr_views_follow(struct gr_views *v, const struct gr_slot *slot,
-		     const uint8_t *at)
+/* gr_views_follow(); @p can_embed: the word's holder could have the value in
+ * place of the word. */
+static void follow(struct gr_views *v, const struct gr_slot *slot,
+		   const uint8_t *at, bool can_embed)
 {
 	uint64_t addr = gr_load_u64(at), len;
 
@@ -210,7 +237,7 @@ void gr_views_follow(struct gr_views *v, const struct gr_slot *slot,
 		return;
 	switch (slot ? (enum gr_slot_op)slot->op : GR_SLOT_UNKNOWN) {
 	case GR_SLOT_POINTER:
-		follow_pointer(v, slot->type, addr);
+		follow_pointer(v, slot->type, addr, can_embed);
 		return;
 	case GR_SLOT_STRING:
 		note(v, at + GR_WORD_BYTES);
@@ -222,7 +249,7 @@ void gr_views_follow(struct gr_views *v, const struct gr_slot *slot,
 		return;
 	case GR_SLOT_EFACE:
 	case GR_SLOT_IFACE:
-		follow_interface(v, slot, at);
+		follow_interface(v, slot, at, can_embed);
 		return;
 	case GR_SLOT_HEADER:
 		add_header(v, slot->type, addr);
@@ -235,6 +262,18 @@ void gr_views_follow(struct gr_views *v, const struct gr_slot *slot,
 		break;
 	}
 	gr_views_add(v, addr, GR_VIEW_WHOLE, GR_VIEW_WHOLE);
+}
+
+void gr_views_follow(struct gr_views *v, const struct gr_slot *slot,
+		     const uint8_t *at)
+{
+	follow(v, slot, at, true);
+}
+
+void gr_views_follow_root(struct gr_views *v, const struct gr_slot *slot,
+			  const uint8_t *at)
+{
+	follow(v, slot, at, false);
 }
 
 // -------------------------------------------------------------------- values

@@ -181,7 +181,7 @@ static void follow_variable(struct gr_views *v, const struct gr_root *root,
 
 	if (off % GR_WORD_BYTES == 0 && plan->size_bytes <= root->bytes)
 		slot = gr_views_slot(v, plan, off / GR_WORD_BYTES);
-	gr_views_follow(v, slot, host);
+	gr_views_follow_root(v, slot, host);
 }
 
 /* A root that is a pointer itself. */
@@ -312,14 +312,10 @@ static struct gr_error *finish(struct gr_views *v)
 	uint32_t n = v->nwaiting < GR_VIEWS_AHEAD ? v->nwaiting :
 						    GR_VIEWS_AHEAD;
 
-	for (uint32_t i = 0; i < n; i++) {
-		const struct gr_waiting_view *w =
-			&v->waiting[(v->nwaiting - n + i) % GR_VIEWS_AHEAD];
-
-		if (!gr_reach_add(&v->run->reach, w->obj, w->bytes, w->view))
-			return &gr_enomem;
-	}
-	return NULL;
+	for (uint32_t i = 0; i < n; i++)
+		gr_views_enter(
+			v, &v->waiting[(v->nwaiting - n + i) % GR_VIEWS_AHEAD]);
+	return take_error(v);
 }
 
 struct gr_error *gr_views_collect(struct gr_waste_run *run)
@@ -330,6 +326,7 @@ struct gr_error *gr_views_collect(struct gr_waste_run *run)
 	if (!v)
 		return &gr_enomem;
 	v->run = run;
+	v->recorder = run->heap->rt->recorder;
 	v->walked = gr_bitmap_alloc(run->heap->nobjs);
 	err = v->walked ? sweep_roots(v) : &gr_enomem;
 	if (!err)

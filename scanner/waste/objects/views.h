@@ -5,7 +5,9 @@
  *
  * The collector's maps say which words are pointers; types only say how far a
  * view goes. So no pointer is missed, whatever the types say. Words of maps are
- * taken from their headers, which know the types of their keys and elements.
+ * taken from their headers, which know the types of their keys and elements. If
+ * a check needs it, the pass also notes which small objects are values of
+ * interfaces (boxes.h).
  */
 #ifndef GR_WASTE_VIEWS_H
 #define GR_WASTE_VIEWS_H
@@ -16,7 +18,8 @@
 /** A view that waits until its object's entry is in the cache. */
 struct gr_waiting_view {
 	gr_obj obj;
-	uint64_t bytes; /**< The object's. */
+	uint64_t bytes;	      /**< The object's. */
+	unsigned int holding; /**< Bits of enum gr_holding. */
 	struct gr_interval view;
 };
 
@@ -39,6 +42,8 @@ struct gr_views {
 	struct gr_waste_run *run;
 	struct gr_waiting_view waiting[GR_VIEWS_AHEAD];
 	uint64_t nwaiting; /**< Views so far; the ring has the last of them. */
+	/** NULL: no file is saved. */
+	struct gr_recorder *recorder;
 	struct gr_map_header_vector headers;
 	uint64_t *walked; /**< A bit an object: a map piece that is read. */
 	struct gr_view_type dynamic[GR_DYNAMIC_TYPES];
@@ -50,7 +55,10 @@ struct gr_views {
 /** Fill run->reach. */
 struct gr_error *gr_views_collect(struct gr_waste_run *run) GR_MUST_CHECK;
 
-/* For view_maps.c and view_words.c. */
+/* For views.c, view_maps.c and view_words.c. */
+
+/** Enter a view that waits. */
+void gr_views_enter(struct gr_views *v, const struct gr_waiting_view *w);
 
 /** A length of a view that is not known: all of the object. */
 #define GR_VIEW_WHOLE UINT64_MAX
@@ -64,6 +72,10 @@ bool gr_views_add(struct gr_views *v, uint64_t addr, uint64_t reach,
  * nothing is known. */
 void gr_views_follow(struct gr_views *v, const struct gr_slot *slot,
 		     const uint8_t *at);
+
+/** The same of a word of a root. */
+void gr_views_follow_root(struct gr_views *v, const struct gr_slot *slot,
+			  const uint8_t *at);
 
 /** Follow all pointers of a value with a plan. */
 void gr_views_follow_value(struct gr_views *v, const struct gr_type_plan *plan,
