@@ -49,8 +49,8 @@ static struct gr_error *put_object_word(const struct naming *naming,
 	uint64_t base = gr_heap_object_addr(scan->stop.heap, edge->from);
 	struct gr_word_name name;
 	struct gr_error *err = gr_word_find_held_name(
-		&scan->stop, parents->of[edge->from].from, edge->from, label,
-		edge->addr - base, &name);
+		&scan->stop, gr_parents_from(parents, edge->from), edge->from,
+		label, edge->addr - base, &name);
 
 	if (!err)
 		put_line(naming, edge, "", base,

@@ -7,7 +7,13 @@
 
 GR_DEFINE_CLEANUP(parents, struct gr_parents, gr_parents_destroy)
 
-enum { WAY_SLOTS = 1 << 10 };
+enum {
+	WAY_SLOTS = 1 << 10,
+	/* An object may have a second way, when its type is known better. */
+	MAX_SHORT_OBJECTS = 1 << 26,
+	SHORT_BYTES = 7,
+	LONG_BYTES = 8,
+};
 
 struct gr_error *gr_parents_create(gr_obj nobjs, struct gr_parents **ret)
 {
@@ -22,8 +28,14 @@ struct gr_error *gr_parents_create(gr_obj nobjs, struct gr_parents **ret)
 	if (!parents->way_slots ||
 	    !gr_way_vector_append(&parents->ways, not_reached))
 		return &gr_enomem;
-	parents->of = gr_huge_calloc((size_t)nobjs + 1, sizeof(*parents->of));
-	if (!parents->of)
+	parents->entry_bytes = nobjs <= MAX_SHORT_OBJECTS ? SHORT_BYTES :
+							    LONG_BYTES;
+	parents->half_bits = parents->entry_bytes * 4;
+	parents->half_mask = (UINT64_C(1) << parents->half_bits) - 1;
+	// An entry is loaded as 8 bytes.
+	parents->entries =
+		gr_huge_calloc((size_t)nobjs + 2, parents->entry_bytes);
+	if (!parents->entries)
 		return &gr_enomem;
 	*ret = steal_ptr(parents);
 	return NULL;
@@ -33,7 +45,7 @@ void gr_parents_destroy(struct gr_parents *parents)
 {
 	if (!parents)
 		return;
-	free(parents->of);
+	free(parents->entries);
 	gr_way_vector_deinit(&parents->ways);
 	free(parents->way_slots);
 	gr_stack_object_vector_deinit(&parents->on_stack);
@@ -84,7 +96,7 @@ uint32_t gr_parents_add_way(struct gr_parents *parents, struct gr_way way)
 
 	if (*slot)
 		return *slot;
-	if (parents->ways.size >= UINT32_MAX || !reserve_slot(parents) ||
+	if (parents->ways.size > parents->half_mask || !reserve_slot(parents) ||
 	    !gr_way_vector_append(&parents->ways, way))
 		return 0;
 	return *way_slot(parents, way) = parents->ways.size - 1;
@@ -128,7 +140,7 @@ gr_obj gr_parents_above(const struct gr_parents *parents,
 	// The contents of an object with a finalizer are walked without
 	// counting the object: a root leads to them.
 	return tree->nodes.data[top].root == UINT32_MAX ?
-		       parents->of[obj].from :
+		       gr_parents_from(parents, obj) :
 		       GR_OBJ_NONE;
 }
 

@@ -11,6 +11,7 @@
 #ifndef GR_PARENTS_H
 #define GR_PARENTS_H
 
+#include "base/bytes.h"
 #include "base/hash.h"
 #include "base/vector.h"
 #include "goruntime/heap/heap.h"
@@ -37,11 +38,6 @@ struct gr_way {
 };
 GR_VECTOR(gr_way_vector, struct gr_way);
 
-struct gr_parent {
-	gr_obj from;  /**< The object that leads to it. */
-	uint32_t way; /**< An index in gr_parents.ways; 0: not reached. */
-};
-
 /** An object that a word of a stack leads to. */
 struct gr_frame_object {
 	gr_obj obj;
@@ -50,7 +46,14 @@ struct gr_frame_object {
 GR_VECTOR(gr_stack_object_vector, struct gr_frame_object);
 
 struct gr_parents {
-	struct gr_parent *of; /**< Indexed by object. */
+	/** By object: the number of the object that leads to it, and an index
+	 * in `ways`, 0 if it is not reached. Each has half of the bits of an
+	 * entry. Heaps of up to 2^26 objects have entries of 7 bytes, others
+	 * entries of 8. */
+	uint8_t *entries;
+	size_t entry_bytes;
+	unsigned int half_bits;
+	uint64_t half_mask;
 	/** The first is that of objects that are not reached: it has no label,
 	 * and its node is GR_NODE_NONE. */
 	struct gr_way_vector ways;
@@ -74,24 +77,49 @@ static inline uint32_t gr_label_of(const struct gr_referent *to, uint32_t count)
 		       to->label;
 }
 
+static inline uint8_t *gr_parents_entry(const struct gr_parents *parents,
+					gr_obj obj)
+{
+	return parents->entries + (size_t)obj * parents->entry_bytes;
+}
+
+/** The index in `ways` of the way to an object; 0: it is not reached. */
+static inline uint32_t gr_parents_index(const struct gr_parents *parents,
+					gr_obj obj)
+{
+	uint64_t entry = gr_load_u64(gr_parents_entry(parents, obj));
+
+	return entry >> parents->half_bits & parents->half_mask;
+}
+
+/** The object that leads to an object which is reached; GR_OBJ_NONE: none. */
+static inline gr_obj gr_parents_from(const struct gr_parents *parents,
+				     gr_obj obj)
+{
+	uint64_t entry = gr_load_u64(gr_parents_entry(parents, obj));
+	uint64_t from = entry & parents->half_mask;
+
+	return from == parents->half_mask ? GR_OBJ_NONE : from;
+}
+
 /** Is an object reached? */
 static inline bool gr_parents_has(const struct gr_parents *parents, gr_obj obj)
 {
-	return parents->of[obj].way;
+	return gr_parents_index(parents, obj);
 }
 
 /** The node of an object; GR_NODE_NONE: it is not reached. */
 static inline uint32_t gr_parents_node(const struct gr_parents *parents,
 				       gr_obj obj)
 {
-	return parents->ways.data[parents->of[obj].way].node;
+	return parents->ways.data[gr_parents_index(parents, obj)].node;
 }
 
 /** The label of an object; GR_TYPE_NONE: it has none, or is not reached. */
 static inline uint32_t gr_parents_label(const struct gr_parents *parents,
 					gr_obj obj)
 {
-	return parents->ways.data[parents->of[obj].way].label;
+	return parents->ways.data[gr_parents_index(parents, obj)].label;
 }
 
 /** Make a way that gr_parents_way() has not found. 0: no memory. */
@@ -114,6 +142,22 @@ static inline uint32_t gr_parents_way(struct gr_parents *parents,
 	return GR_LIKELY(found->node == way.node && found->label == way.label) ?
 		       index :
 		       gr_parents_add_way(parents, way);
+}
+
+/** Enter the way by which an object is reached, and the object that leads to
+ * it. */
+static inline void gr_parents_set(struct gr_parents *parents, gr_obj obj,
+				  gr_obj from, uint32_t index)
+{
+	uint8_t *at = gr_parents_entry(parents, obj);
+	uint64_t entry = (uint64_t)index << parents->half_bits |
+			 (from & parents->half_mask);
+
+	// The next entry is not loaded: it may not be in the cache.
+	memcpy(at, &entry, 4);
+	memcpy(at + 3, (const uint8_t *)&entry + 3, 4);
+	if (parents->entry_bytes == 8)
+		at[7] = entry >> 56;
 }
 
 /** Create parents in which no object is reached. */

@@ -93,7 +93,7 @@ static void set_parent(struct gr_walk *w, gr_obj obj, gr_obj from,
 
 	if (GR_UNLIKELY(!index))
 		gr_walk_fail(w, &gr_enomem);
-	w->m.parents->of[obj] = (struct gr_parent){ from, index };
+	gr_parents_set(w->m.parents, obj, from, index);
 }
 
 uint32_t gr_walk_note_parent(struct gr_walk *w, const struct gr_origin *o,
@@ -444,7 +444,7 @@ static void set_label(struct gr_walk *w, gr_obj obj, uint32_t label,
 						  gr_walk_find_total(w, type),
 		   bytes);
 	if (w->m.parents)
-		set_parent(w, obj, w->m.parents->of[obj].from,
+		set_parent(w, obj, gr_parents_from(w->m.parents, obj),
 			   (struct gr_way){ gr_parents_node(w->m.parents, obj),
 					    label });
 }

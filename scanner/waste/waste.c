@@ -76,12 +76,11 @@ static struct gr_error *add_up(struct gr_waste_run *run)
 
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
-		const struct gr_parent *of = run->parents->of + span->first_obj;
 		uint64_t n = 0;
 
 		err = gr_runtime_step(heap->rt, span->nelems / 8 + 1);
 		for (uint32_t k = 0; k < span->nelems; k++)
-			n += !!of[k].way;
+			n += gr_parents_has(run->parents, span->first_obj + k);
 		run->waste->heap_objects += n;
 		run->waste->heap_bytes += n * span->elem_bytes;
 	}

@@ -70,6 +70,45 @@ TEST(goroutine_of_chain)
 	gr_parents_destroy(parents);
 }
 
+/* Entries lie side by side: none changes its neighbours. */
+static void check_entries(gr_obj nobjs, size_t entry_bytes)
+{
+	const struct {
+		gr_obj obj, from;
+		struct gr_way way;
+	} rows[] = {
+		{ 1, 0, { 5, 6 } },	      { 0, nobjs - 1, { 1, 2 } },
+		{ 2, GR_OBJ_NONE, { 7, 8 } }, { nobjs - 1, 2, { 1, 2 } },
+		{ nobjs - 2, 77, { 9, 9 } },
+	};
+	struct gr_parents *parents;
+
+	assert_null(gr_parents_create(nobjs, &parents));
+	assert_int_equal(parents->entry_bytes, entry_bytes);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++)
+		gr_parents_set(parents, rows[i].obj, rows[i].from,
+			       gr_parents_way(parents, rows[i].way));
+	for (size_t i = 0; i < GR_ARRAY_SIZE(rows); i++) {
+		gr_obj obj = rows[i].obj;
+
+		assert_int_equal(gr_parents_from(parents, obj), rows[i].from);
+		assert_int_equal(gr_parents_node(parents, obj),
+				 rows[i].way.node);
+		assert_int_equal(gr_parents_label(parents, obj),
+				 rows[i].way.label);
+	}
+	assert_false(gr_parents_has(parents, 3));
+	assert_false(gr_parents_has(parents, nobjs - 3));
+	gr_parents_destroy(parents);
+}
+
+TEST(entries_of_parents)
+{
+	check_entries(100, 7);
+	check_entries(1 << 26, 7);
+	check_entries((1 << 26) + 1, 8);
+}
+
 TEST(parents)
 {
 	for (uint64_t seed = 50; seed < 70; seed++) {

@@ -234,7 +234,7 @@ static void find_like(struct duplicates *d, struct candidate *c)
 	c->like = object_of(&d->slots[i]);
 	c->like_span = gr_waste_span_of(d->run, c->like);
 	gr_prefetch(c->like_span);
-	gr_prefetch(&d->run->parents->of[c->like]);
+	gr_prefetch(gr_parents_entry(d->run->parents, c->like));
 	gr_prefetch(&d->run->reach.slots[c->like]);
 }
 

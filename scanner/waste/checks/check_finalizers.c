@@ -126,7 +126,7 @@ static bool is_below(const struct finder *f, gr_obj obj, uint64_t *steps)
 	       UINT32_MAX) {
 		if (++*steps >= MAX_STEPS)
 			return true;
-		obj = parents->of[obj].from;
+		obj = gr_parents_from(parents, obj);
 	}
 	enum gr_root_kind kind = tree->roots.data[root].kind;
 	return kind == GR_ROOT_FINALIZER || kind == GR_ROOT_CLEANUP;

@@ -248,7 +248,7 @@ static void judge_leaf(struct gr_waste_run *run, struct state *s,
 {
 	gr_type_id type = type_of(object->kind);
 	uint64_t bytes = gr_types_get(run->types, type)->size_bytes;
-	gr_obj from = run->parents->of[object->obj].from;
+	gr_obj from = gr_parents_from(run->parents, object->obj);
 	bool is_boxed = gr_bitmap_test(run->boxes.boxed, object->obj);
 	const struct link *link = NULL;
 
@@ -272,7 +272,7 @@ static void judge_array(struct gr_waste_run *run, struct state *s,
 			struct gr_saving *ret)
 {
 	uint64_t unit = object->kind->unit_bytes;
-	gr_obj from = run->parents->of[object->obj].from;
+	gr_obj from = gr_parents_from(run->parents, object->obj);
 	const struct gr_interval *list;
 	struct gr_interval one;
 
@@ -297,7 +297,7 @@ static void judge_map(struct gr_waste_run *run, struct state *s,
 {
 	const struct gr_map_kind *kind =
 		gr_by_type_get(&s->maps, object->kind->type);
-	gr_obj from = run->parents->of[object->obj].from;
+	gr_obj from = gr_parents_from(run->parents, object->obj);
 	struct gr_map_facts map;
 
 	if (!kind || object->slot_bytes != kind->header_slot_bytes ||

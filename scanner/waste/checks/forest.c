@@ -69,14 +69,14 @@ static struct gr_error *resolve(struct forest *f, gr_obj obj, uint8_t *ret)
 	uint8_t class;
 
 	while (!(class = class_of(f, at)) && !err) {
-		at = f->parents->of[at].from;
+		at = gr_parents_from(f->parents, at);
 		if (GR_UNLIKELY(!(++steps % GR_POLL_STEPS)))
 			err = gr_runtime_step(f->rt, GR_POLL_STEPS);
 	}
 	if (err)
 		return err;
 	f->known[at] = class;
-	for (at = obj; !f->known[at]; at = f->parents->of[at].from)
+	for (at = obj; !f->known[at]; at = gr_parents_from(f->parents, at))
 		f->known[at] = class;
 	*ret = class;
 	return NULL;
@@ -84,11 +84,13 @@ static struct gr_error *resolve(struct forest *f, gr_obj obj, uint8_t *ret)
 
 static inline void look_ahead(const struct forest *f, gr_obj obj)
 {
-	const struct gr_parent *next = &f->parents->of[obj + AHEAD];
+	gr_obj next = gr_parents_has(f->parents, obj + AHEAD) ?
+			      gr_parents_from(f->parents, obj + AHEAD) :
+			      GR_OBJ_NONE;
 
-	if (next->way && next->from != GR_OBJ_NONE) {
-		gr_prefetch(&f->parents->of[next->from]);
-		gr_prefetch(&f->known[next->from]);
+	if (next != GR_OBJ_NONE) {
+		gr_prefetch(gr_parents_entry(f->parents, next));
+		gr_prefetch(&f->known[next]);
 	}
 }
 

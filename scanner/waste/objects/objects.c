@@ -26,15 +26,16 @@ struct gr_error *gr_waste_each(struct gr_waste_run *run, uint32_t checks,
 
 	for (uint32_t i = 0; !err && i < heap->nspans; i++) {
 		const struct gr_span *span = &heap->spans[i];
-		const struct gr_parent *of = run->parents->of + span->first_obj;
 
 		err = gr_runtime_step(heap->rt, span->nelems);
 		for (uint32_t k = 0; !err && k < span->nelems; k++) {
 			struct gr_waste_object object;
+			uint32_t way = gr_parents_index(run->parents,
+							span->first_obj + k);
 
-			if (!(checks_of_way[of[k].way] & checks))
+			if (!(checks_of_way[way] & checks))
 				continue;
-			fill(span, k, run->kinds.of_way[of[k].way], &object);
+			fill(span, k, run->kinds.of_way[way], &object);
 			err = visit(run, &object, ctx);
 		}
 	}
@@ -84,7 +85,7 @@ void gr_waste_object_in(struct gr_waste_run *run, const struct gr_span *span,
 			gr_obj obj, struct gr_waste_object *ret)
 {
 	fill(span, obj - span->first_obj,
-	     run->kinds.of_way[run->parents->of[obj].way], ret);
+	     run->kinds.of_way[gr_parents_index(run->parents, obj)], ret);
 }
 
 const uint8_t *gr_waste_content(struct gr_waste_run *run,

@@ -47,7 +47,7 @@ uint64_t gr_waste_place(struct gr_waste_run *run, gr_obj obj)
 	uint64_t key = gr_parents_node(run->parents, obj);
 
 	for (int hop = 0; hop < MAX_HOPS; hop++) {
-		gr_obj from = run->parents->of[obj].from;
+		gr_obj from = gr_parents_from(run->parents, obj);
 
 		if (from == GR_OBJ_NONE || from >= run->heap->nobjs ||
 		    !is_container(run, gr_parents_label(run->parents, from)))

@@ -93,16 +93,15 @@ static struct gr_error *sweep_slots(struct gr_views *v,
 				    const struct gr_span *span,
 				    const uint64_t *map, bool are_maps)
 {
-	const struct gr_parent *parents = v->run->parents->of + span->first_obj;
+	const struct gr_parents *parents = v->run->parents;
 	struct gr_error *err = NULL;
 
 	for (uint32_t i = 0; i < span->nelems && !err && !v->err; i++) {
 		struct gr_object_words at = gr_object_words(span, i);
-		const struct gr_waste_kind *kind =
-			v->run->kinds.of_way[parents[i].way];
+		uint32_t way = gr_parents_index(parents, span->first_obj + i);
+		const struct gr_waste_kind *kind = v->run->kinds.of_way[way];
 
-		if (!parents[i].way ||
-		    (kind->form == GR_FORM_MAP) != are_maps ||
+		if (!way || (kind->form == GR_FORM_MAP) != are_maps ||
 		    (are_maps &&
 		     gr_bitmap_test(v->walked, span->first_obj + i)))
 			continue;
@@ -131,15 +130,18 @@ static struct gr_error *sweep_span(struct gr_views *v,
 /* Has a span a piece of a map that no header has led to? */
 static bool has_lost_pieces(struct gr_views *v, const struct gr_span *span)
 {
-	const struct gr_parent *parents = v->run->parents->of + span->first_obj;
+	const struct gr_waste_kinds *kinds = &v->run->kinds;
 
 	if (!gr_span_has_edges(span))
 		return false;
-	for (uint32_t i = 0; i < span->nelems; i++)
-		if (parents[i].way &&
-		    v->run->kinds.of_way[parents[i].way]->form == GR_FORM_MAP &&
-		    !gr_bitmap_test(v->walked, span->first_obj + i))
+	for (uint32_t i = 0; i < span->nelems; i++) {
+		gr_obj obj = span->first_obj + i;
+		uint32_t way = gr_parents_index(v->run->parents, obj);
+
+		if (way && kinds->of_way[way]->form == GR_FORM_MAP &&
+		    !gr_bitmap_test(v->walked, obj))
 			return true;
+	}
 	return false;
 }
 
