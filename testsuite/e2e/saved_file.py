@@ -130,6 +130,40 @@ def memory(frames):
     return found
 
 
+def without(frames, is_lost):
+    """The frames of a file without the words at some addresses."""
+    return [
+        pack(PAGES, _without(bytes(frame.unpack()), is_lost))
+        if frame.kind == PAGES
+        else frame
+        for frame in frames
+    ]
+
+
+def _without(data, is_lost):
+    heads, masks, filled, differences = _parse_pages(data)
+    contents = _unpack_words(heads, masks, filled, differences)
+    kept, present, codes, latest = [], [], [], 0
+    for (address, content), mask in zip(contents.items(), masks):
+        words = struct.unpack(f"<{PAGE_WORDS}Q", content)
+        left = [i for i in _ones(mask) if not is_lost(address + 8 * i)]
+        bits = sum(1 << i for i in left)
+        kept.append(bits.to_bytes(PAGE_WORDS // 8, "little"))
+        present += [words[i] != 0 for i in left]
+        for word in filter(None, (words[i] for i in left)):
+            step, latest = word - latest & MASK, word
+            codes.append(step << 1 & MASK ^ -(step >> 63) & MASK)
+    bits = sum(1 << i for i, is_filled in enumerate(present) if is_filled)
+    planes = struct.pack(f"<{len(codes)}Q", *codes)
+    # All words are one column.
+    rows = (struct.pack("<QQ", step, 1 << 32) for step in heads[::2])
+    parts = [struct.pack("<4Q", len(masks), len(present), len(codes), 0), *rows]
+    parts += [bytes(-(-len(masks) // 8)), *kept]
+    parts += [bits.to_bytes(-(-len(present) // 8), "little")]
+    parts += [planes[plane::8] for plane in range(8)]
+    return bytearray(b"".join(parts))
+
+
 def _parse_pages(data):
     """Each word is the difference to the one before in its column, which is a
     word of a record of `stride` words; the differences are stored by bytes."""

@@ -3,13 +3,16 @@
 little time and memory, and says in one line what it could not use.
 GOREF_MUTATIONS=1000 for the long run."""
 
+import json
 import os
+import random
 
 import pytest
 
 import mutate
 import mutate_waste
-from session import run_goref
+import saved_file
+from session import run_cli, run_goref
 from toolchains import RELEASES, variants
 
 NCORES = 42  # of all releases
@@ -105,3 +108,40 @@ def test_one_line(mixed, variant, kind, tmp_path):
     assert run.json(1)["broken_views"] >= 100
     before = len(whole_text.splitlines())
     assert len(run.parts[0].splitlines()) < before + 40
+
+
+WASTE = ("waste", "--json", "--min-share", "0%")
+
+
+def words_of(target):
+    """The words of all objects that are not the runtime's own, without which a
+    file cannot be opened."""
+    run = run_goref(target, ["goref objects --json"])
+    assert run.rc == 0, run.stderr
+    found = set()
+    for each in run.json()["objects"]:
+        if "runtime." not in (each["type"] or ""):
+            start = int(each["address"], 16)
+            found.update(range(start, start + each["bytes"], 8))
+    return found
+
+
+@pytest.mark.parametrize("mode", ["pool", "context-children"])
+@variants(newest=("default",))
+def test_files_that_lack_words(farm, variant, mode, tmp_path):
+    """A damaged saved file may lack words of the heap: checks leave out what
+    they need them for, and none of them ends the answer."""
+    target = farm.target("wastes", variant, args=(mode,))
+    complete, damaged = tmp_path / "complete", tmp_path / "damaged"
+    run = run_goref(target, [f"goref save {complete}"])
+    assert run.rc == 0, run.stderr
+    head, frames = saved_file.read(complete.read_bytes())
+    words = words_of(target)
+    for seed, share in enumerate((0.001, 0.1, 0.5, 1)):
+        rng = random.Random(seed)
+        lost = {word for word in sorted(words) if rng.random() < share}
+        left = saved_file.without(frames, lost.__contains__)
+        damaged.write_bytes(saved_file.write(head, left))
+        done = run_cli(["open", damaged, *WASTE])
+        assert done.returncode in (0, 3), (share, done.stderr)
+        whole(json.loads(done.stdout))

@@ -74,6 +74,7 @@ static struct gr_error *read_list(struct reader *r, uint64_t list)
 			err = read_pool(r, addr);
 	}
 	gr_error_catch(&err, GR_ERROR_FAULT);
+	gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 	gr_error_catch(&err, GR_ERROR_FORMAT);
 	return err;
 }

@@ -77,7 +77,8 @@ static struct gr_error *take_slice(struct finder *f, uint64_t addr,
 	uint64_t data = 0;
 	struct gr_error *err = gr_image_read_u64(f->rt->image, addr, &data);
 
-	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err)
 		return err;
 	gr_obj obj = gr_heap_object_at(f->run->heap, data, &span);
 	if (obj != GR_OBJ_NONE && gr_parents_has(f->run->parents, obj) &&

@@ -68,7 +68,8 @@ static struct gr_error *read_word(struct gr_free_lists *lists, uint64_t addr,
 	struct gr_error *err =
 		gr_image_read_u64(lists->run->heap->rt->image, addr, ret);
 
-	if (gr_error_catch(&err, GR_ERROR_FAULT))
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED))
 		*ret = 0;
 	return err;
 }
@@ -146,7 +147,8 @@ struct gr_error *gr_free_list_read(struct gr_free_lists *lists, uint32_t label,
 
 	if (!err)
 		err = is_channel(lists, &type, &c, &is_one);
-	if (gr_error_catch(&err, GR_ERROR_FAULT) || err || !is_one)
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err || !is_one)
 		return err;
 	for (uint64_t i = 0; !err && is_empty && i < c.count && lists->left;
 	     i++) {

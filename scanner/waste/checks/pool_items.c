@@ -22,6 +22,13 @@ struct reader {
 	struct gr_pool_item_vector *ret;
 };
 
+/* Is memory missing, or left out of a damaged saved file? */
+static bool catch_missing(struct gr_error **errp)
+{
+	return gr_error_catch(errp, GR_ERROR_FAULT) ||
+	       gr_error_catch(errp, GR_ERROR_NOT_SAVED);
+}
+
 static const struct gr_type_field *named(const struct gr_types *types,
 					 const struct gr_type_field *outer,
 					 const char *name)
@@ -103,7 +110,7 @@ static struct gr_error *read_places(struct reader *r, uint64_t addr, uint64_t n)
 		if (!err)
 			err = gr_runtime_step(r->rt, count / 4 + 1);
 	}
-	gr_error_catch(&err, GR_ERROR_FAULT);
+	catch_missing(&err);
 	return err;
 }
 
@@ -121,8 +128,7 @@ static struct gr_error *read_ring(struct reader *r, uint64_t ring)
 	struct gr_error *err = gr_runtime_read_slice(
 		r->rt, ring + r->layout->vals_off, r->heap->nwords, &vals);
 
-	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
-	    gr_error_catch(&err, GR_ERROR_FORMAT) || err)
+	if (catch_missing(&err) || gr_error_catch(&err, GR_ERROR_FORMAT) || err)
 		return err;
 	uint64_t most =
 		bytes_from(r->heap, vals.addr) / (ITEM_WORDS * GR_WORD_BYTES);
@@ -142,7 +148,7 @@ static struct gr_error *read_chain(struct reader *r, uint64_t ring)
 						ring + r->layout->next_off,
 						&ring);
 	}
-	gr_error_catch(&err, GR_ERROR_FAULT);
+	catch_missing(&err);
 	return err;
 }
 
@@ -155,7 +161,7 @@ static struct gr_error *read_local(struct reader *r, uint64_t local)
 	if (!err)
 		err = gr_image_read_u64(r->rt->image,
 					local + r->layout->tail_off, &ring);
-	if (gr_error_catch(&err, GR_ERROR_FAULT) || err)
+	if (catch_missing(&err) || err)
 		return err;
 	return read_chain(r, ring);
 }
