@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of goref waste that are about the runtime against a naive
+implementation (naive_runtime_waste.py), on cores of 100,000 objects at
+random."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from naive_runtime_waste import size_text
+from plain import told
+from session import run_goref
+from targets import GDB
+from test_waste import rows_of
+from toolchains import variants
+
+HERE = Path(__file__).parent
+OBJECTS = 100_000
+CHECKS = "goroutine-stack,far-timers,stuck-finalizer,gc-headroom"
+# With the first one, there is no GOMEMLIMIT.
+SEEDS = [1, 4]
+NAIVE = """
+    import json, sys
+    sys.path.insert(0, sys.argv[1])
+    import goref, naive_runtime_waste
+    with open(sys.argv[4]) as file:
+        facts = json.load(file)
+    with goref.core(sys.argv[3], sys.argv[2]) as heap:
+        scan = heap._scan()
+        answer = naive_runtime_waste.answer(scan, facts, int(sys.argv[5]))
+    print(json.dumps(answer))
+"""
+
+
+class Answers(NamedTuple):
+    target: object
+    facts: dict  # as gdb reads them
+    naive: dict
+    document: dict
+
+
+def ask_gdb(target):
+    done = subprocess.run(
+        [GDB, "-nx", "-batch", "-iex", "set auto-load python-scripts off",
+         "-iex", "set debuginfod enabled off", target.exe, target.core,
+         "-x", HERE / "runtime_in_gdb.py"],
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )  # fmt: skip
+    found = re.search("^RUNTIME(.*)$", done.stdout, re.M)
+    assert found, done.stdout + done.stderr
+    return json.loads(found[1])
+
+
+def said(target, what):
+    """The findings that the program has noted, by name."""
+    return {
+        row["type"]: row
+        for row in target.truth["findings"]
+        if row["field"] == what
+    }
+
+
+@pytest.fixture(scope="module")
+def answers(farm, tmp_path_factory):
+    """answers(variant, seed): of gdb, of the naive version, and of goref."""
+    made = {}
+
+    def make(variant, seed):
+        args = ("mix-runtime", str(seed), str(OBJECTS))
+        target = farm.target("wastes", variant, args=args)
+        facts = ask_gdb(target)
+        file = tmp_path_factory.mktemp("facts") / "facts"
+        file.write_text(json.dumps(facts))
+        allocated = said(target, "allocated")[""]["bytes"]
+        words = (HERE, target.exe, target.core, file, allocated)
+        naive = told(NAIVE, *words)
+        options = f"--json --min-share 0% --checks {CHECKS}"
+        run = run_goref(target, [f"goref waste {options}"])
+        assert run.rc == 0, run.stderr
+        return Answers(target, facts, naive, run.json())
+
+    def answer(variant, seed):
+        if (variant, seed) not in made:
+            made[variant, seed] = make(variant, seed)
+        return made[variant, seed]
+
+    return answer
+
+
+def sort(rows):
+    """Rows that save something."""
+    return sorted(tuple(row) for row in rows if row[0])
+
+
+def found(document, check):
+    return sort(
+        (row["bytes"], row["count"], row["type"])
+        for row in rows_of(document, check)
+    )
+
+
+seeds = pytest.mark.parametrize("seed", SEEDS)
+
+
+@seeds
+@variants("default")
+def test_heap(answers, variant, seed):
+    """The objects are those that the program has made."""
+    _, _, naive, document = answers(variant, seed)
+    assert OBJECTS * 0.95 < naive["objects"] < OBJECTS * 1.1
+    assert document["heap_objects"] == naive["objects"]
+    assert document["heap_bytes"] == naive["bytes"]
+
+
+@seeds
+@variants("default")
+def test_stacks(answers, variant, seed):
+    _, facts, naive, document = answers(variant, seed)
+    expected = sort(naive["goroutine-stack"])
+    assert found(document, "goroutine-stack") == expected
+    assert {"main.work", "main.await"} <= {row[2] for row in expected}
+    addresses = [each["address"] for each in facts["goroutines"]]
+    for row in rows_of(document, "goroutine-stack"):
+        freed = naive["freed"][row["type"]]
+        text = f"Collections will free {size_text(freed)} of this: "
+        assert (text in row["advice"]) == (freed > 0), row
+        assert int(row["example"], 16) in addresses
