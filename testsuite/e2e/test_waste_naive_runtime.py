@@ -129,3 +129,17 @@ def test_stacks(answers, variant, seed):
         text = f"Collections will free {size_text(freed)} of this: "
         assert (text in row["advice"]) == (freed > 0), row
         assert int(row["example"], 16) in addresses
+
+
+@seeds
+@variants("default")
+def test_finalizers(answers, variant, seed):
+    target, facts, naive, document = answers(variant, seed)
+    expected = sort(naive["stuck-finalizer"])
+    assert found(document, "stuck-finalizer") == expected
+    # The first one that ran, or, with goroutines of their own, two.
+    first = {*said(target, "finalizer"), *said(target, "cleanup")} - {""}
+    assert len(first & {row[2] for row in expected}) == 1
+    owners = [each["owner"] for each in facts["specials"]]
+    for row in rows_of(document, "stuck-finalizer"):
+        assert row["type"] in first or int(row["example"], 16) in owners

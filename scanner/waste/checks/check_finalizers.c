@@ -5,7 +5,10 @@
  * or cleanup keeps alive, so that it never runs.
  */
 #include "base/cleanup.h"
+#include "base/sort.h"
 #include "goroutines/finalizers/finalization.h"
+#include "graph/deferred.h"
+#include "graph/liveness.h"
 #include "scan/answers.h"
 #include "scan/kept_walk.h"
 #include "waste/checks/checks.h"
@@ -13,10 +16,9 @@
 
 #include <inttypes.h>
 
-enum {
-	MAX_STEPS = 1 << 22, /* upwards, for all owners together */
-	MAX_ROUNDS = 8,	     /* finalizers that only the one before needs */
-};
+enum { MAX_STEPS = 1 << 22 /* upwards, for all owners together */ };
+
+GR_VECTOR(deferred_vector, struct gr_deferred_root);
 
 #define OF_FINALIZERS (1u << GR_ROOT_FINALIZER | 1u << GR_ROOT_CLEANUP)
 
@@ -174,56 +176,124 @@ static const struct gr_root *root_of(const struct finder *f, size_t i)
 	return root && is_finalizer(root) ? root : NULL;
 }
 
-/* Does a root go with the queue? It is in a queue that is stuck, or its owner
- * would be gone. @p marked: NULL at first. */
-static bool goes(const struct finder *f, const struct gr_root *root,
-		 const uint64_t *marked)
+/* Is it in a queue that is stuck? */
+static bool is_queued(const struct finder *f, const struct gr_root *root)
 {
-	const struct gr_objects *objects =
-		f->run->answers->graph->graph->objects;
-
-	if (root->queue_entry || !root->object_addr)
-		return root->queue_entry && f->is_stuck[root->kind];
-	gr_vertex owner = gr_objects_find(objects, root->object_addr);
-	return marked && owner != GR_VERTEX_NONE &&
-	       !gr_bitmap_test(marked, owner);
+	return root->queue_entry && f->is_stuck[root->kind];
 }
 
-/* Cut the roots that go with the queue, given what an earlier round marked. */
-static struct gr_error *cut_queue(struct finder *f, const uint64_t *marked,
-				  struct gr_cut_sets *sets)
+static int by_owner(const void *a, const void *b)
+{
+	const struct gr_deferred_root *x = a, *y = b;
+
+	return (x->owner > y->owner) - (x->owner < y->owner);
+}
+
+/* Collect the roots in the stuck queues, as those of garbage, and those of
+ * objects that are reached. */
+static struct gr_error *collect(struct finder *f, struct deferred_vector *ret)
 {
 	const struct gr_heap_graph *hg = f->run->answers->graph;
 	struct gr_error *err = NULL;
 
-	sets->cuts.size = sets->set.size = 0;
 	for (size_t i = 0; !err && i < hg->roots.size; i++) {
 		const struct gr_root *root = root_of(f, i);
-		const struct gr_cut cut = { gr_graph_first_root(hg->graph) + i,
-					    GR_VERTEX_NONE };
+		struct gr_deferred_root deferred = {
+			gr_graph_first_root(hg->graph) + i, GR_VERTEX_NONE
+		};
 
-		if (root && goes(f, root, marked))
-			err = gr_cut_sets_add(f->run, sets, 0, cut);
-		if (!err)
-			err = gr_runtime_step(f->rt, 1);
+		err = gr_runtime_step(f->rt, 1);
+		if (err || !root)
+			continue;
+		if (!root->queue_entry && root->object_addr)
+			deferred.owner = gr_objects_find(hg->graph->objects,
+							 root->object_addr);
+		if (is_queued(f, root) || deferred.owner != GR_VERTEX_NONE)
+			err = gr_runtime_append(f->rt, deferred_vector, ret,
+						deferred);
 	}
-	return err;
+	return err ? err :
+		     gr_sort(ret->data, ret->size, sizeof(*ret->data), by_owner,
+			     f->rt->poll, f->rt->poll_ctx);
 }
 
-/* Objects that the queue holds may have finalizers, which go with it. */
+/* Mark what is left without the queue. A finalizer or cleanup counts if its
+ * object is marked, or if it is @p stuck. */
+static struct gr_error *mark_left(struct finder *f,
+				  const struct deferred_vector *roots,
+				  const uint64_t *stuck, uint64_t *marked)
+{
+	const struct gr_graph *g = f->run->answers->graph->graph;
+	const struct gr_poll poll = gr_runtime_poller(f->rt);
+	size_t n = roots->size + 1;
+	_cleanup_array_ uint64_t *without = gr_array_calloc(
+		g->budget, gr_bitmap_words(g->nvertices) + 1, sizeof(*without));
+	_cleanup_array_ uint64_t *alive = gr_array_calloc(
+		g->budget, gr_bitmap_words(n) + 1, sizeof(*alive));
+	_cleanup_array_ uint32_t *first =
+		gr_array_calloc(g->budget, n + 1, sizeof(*first));
+	_cleanup_array_ gr_vertex *held =
+		gr_array_calloc(g->budget, n, sizeof(*held));
+	_cleanup_array_ gr_vertex *awaited =
+		gr_array_calloc(g->budget, n, sizeof(*awaited));
+	uint32_t count = 0;
+
+	if (!without || !alive || !first || !held || !awaited)
+		return gr_budget_error(g->budget);
+	for (size_t i = 0; i < roots->size; i++) {
+		const struct gr_deferred_root *root = &roots->data[i];
+
+		if (root->owner == GR_VERTEX_NONE) {
+			gr_bitmap_set(without, root->root);
+		} else if (!gr_bitmap_test(stuck, root->root)) {
+			held[count] = root->root;
+			awaited[count++] = root->owner;
+			first[count] = count;
+		}
+	}
+	const struct gr_liveness_spec spec = {
+		.without = without,
+		.ncandidates = count,
+		.first_held = first,
+		.held = held,
+		.first_awaited = first,
+		.awaited = awaited,
+	};
+	return gr_graph_liveness(g, &spec, &poll, alive, marked);
+}
+
+/*
+ * Cut what goes with the queue: its entries, and the finalizers of objects that
+ * nothing else holds, but for those that hold themselves. One that only another
+ * of these finalizers holds goes, too, however many there are in between.
+ */
 static struct gr_error *cut_all(struct finder *f, struct gr_cut_sets *sets)
 {
-	struct gr_error *err = cut_queue(f, NULL, sets);
-	size_t before = 0;
+	struct gr_graph *g = f->run->answers->graph->graph;
+	const struct gr_poll poll = gr_runtime_poller(f->rt);
+	_cleanup_(deferred_vector_deinit) struct deferred_vector roots = { 0 };
+	size_t nwords = gr_bitmap_words(g->nvertices) + 1;
+	_cleanup_array_ uint64_t *stuck =
+		gr_array_calloc(g->budget, nwords, sizeof(*stuck));
+	_cleanup_array_ uint64_t *marked =
+		gr_array_calloc(g->budget, nwords, sizeof(*marked));
+	struct gr_kept kept;
 
-	for (int i = 0; !err && i < MAX_ROUNDS && sets->cuts.size != before;
-	     i++) {
-		_cleanup_array_ uint64_t *marked = NULL;
+	if (!stuck || !marked)
+		return gr_budget_error(g->budget);
+	struct gr_error *err = collect(f, &roots);
+	const struct gr_deferred_spec spec = { .roots = roots.data,
+					       .nroots = roots.size };
+	if (!err)
+		err = gr_graph_deferred(g, &spec, &poll, &kept, stuck);
+	if (!err)
+		err = mark_left(f, &roots, stuck, marked);
+	for (size_t i = 0; !err && i < roots.size; i++) {
+		const struct gr_cut cut = { roots.data[i].root,
+					    GR_VERTEX_NONE };
 
-		before = sets->cuts.size;
-		err = gr_cuts_mark(f->run, sets->cuts.data, before, &marked);
-		if (!err)
-			err = cut_queue(f, marked, sets);
+		if (!gr_bitmap_test(marked, cut.vertex))
+			err = gr_cut_sets_add(f->run, sets, 0, cut);
 	}
 	return err;
 }
