@@ -133,6 +133,26 @@ def test_stacks(answers, variant, seed):
 
 @seeds
 @variants("default")
+def test_timers(answers, variant, seed):
+    target, facts, naive, document = answers(variant, seed)
+    assert found(document, "far-timers") == sort(naive["far-timers"])
+    truth = said(target, "far")
+    rows = rows_of(document, "far-timers")
+    counts = {row["type"]: row["count"] for row in rows}
+    for name, row in truth.items():
+        if name.startswith("main."):
+            assert counts.pop(name) == row["count"], name
+    of_contexts = sum(
+        count for name, count in counts.items() if name.startswith("context.")
+    )
+    assert of_contexts == truth["context"]["count"]
+    addresses = [each["address"] for each in facts["timers"]]
+    for row in rows:
+        assert int(row["example"], 16) in addresses
+
+
+@seeds
+@variants("default")
 def test_finalizers(answers, variant, seed):
     target, facts, naive, document = answers(variant, seed)
     expected = sort(naive["stuck-finalizer"])

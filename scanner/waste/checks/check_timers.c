@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "goruntime/layout/pclntab.h"
 #include "naming/memory_name.h"
+#include "retention/type_text.h"
 #include "scan/answers.h"
 #include "scan/goroutine_counts.h"
 #include "waste/checks/checks.h"
@@ -13,6 +14,13 @@
 #include "waste/checks/timer_cuts.h"
 
 #define FAR_NS (UINT64_C(3600) * 1000000000)
+
+/* runtime/time.go, from Go 1.14 to 1.22. */
+enum {
+	TIMER_WAITING = 1,
+	TIMER_MODIFIED_EARLIER = 7,
+	TIMER_MODIFIED_LATER = 8,
+};
 
 /** A timer that fires in the far future. */
 struct far_timer {
@@ -53,16 +61,40 @@ static struct gr_error *read_word(struct finder *f, uint64_t addr,
 	return err;
 }
 
-/* Does it fire in the far future? One that was moved has two moments. */
-static struct gr_error *is_far(struct finder *f, uint64_t timer, bool *ret)
+/*
+ * Read when it fires; 0: never, or not known. Until Go 1.22, one that was
+ * stopped or moved stays where it is in the heap, and the status behind
+ * nextwhen says so.
+ */
+static struct gr_error *read_moment(struct finder *f, uint64_t timer,
+				    uint64_t *ret)
 {
 	const typeof(f->rt->layout.timer) *at = &f->rt->layout.timer;
-	uint64_t when = 0, next = 0, limit = f->now + FAR_NS;
-	struct gr_error *err = read_word(f, timer + at->when.off, &when);
+	uint64_t next, status, at_next = timer + at->nextwhen.off;
+	struct gr_error *err = read_word(f, timer + at->when.off, ret);
 
-	if (!err && at->nextwhen.bytes)
-		err = read_word(f, timer + at->nextwhen.off, &next);
-	*ret = when > limit && when <= INT64_MAX && (!next || next > limit);
+	if (err || !at->nextwhen.bytes)
+		return err;
+	err = read_word(f, at_next, &next);
+	if (!err)
+		err = read_word(f, at_next + at->nextwhen.bytes, &status);
+	if (err)
+		return err;
+	status &= UINT32_MAX;
+	if (status == TIMER_MODIFIED_EARLIER || status == TIMER_MODIFIED_LATER)
+		*ret = next;
+	else if (status != TIMER_WAITING)
+		*ret = 0;
+	return NULL;
+}
+
+/* Does it fire in the far future? */
+static struct gr_error *is_far(struct finder *f, uint64_t timer, bool *ret)
+{
+	uint64_t when = 0;
+	struct gr_error *err = read_moment(f, timer, &when);
+
+	*ret = when > f->now + FAR_NS && when <= INT64_MAX;
 	return err;
 }
 
@@ -119,6 +151,9 @@ static struct gr_error *find_set(struct finder *f, struct far_timer *timer,
 	if (timer->set != UINT32_MAX)
 		return NULL;
 	const char *name = pc ? function : gr_memory_name(program, label);
+
+	if (!*name)
+		name = GR_TYPE_UNKNOWN;
 	const struct gr_finding row = {
 		.check = GR_WASTE_FAR_TIMERS,
 		.key = pc ?: label,
