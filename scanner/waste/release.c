@@ -27,29 +27,6 @@ static struct gr_error *collect(struct gr_waste_run *run,
 	return err;
 }
 
-/* Turn vertices that are not marked into bits of slots. */
-static struct gr_error *take_gone(struct gr_waste_run *run,
-				  const uint64_t *marked, uint64_t *bits,
-				  uint64_t *ret_bytes)
-{
-	const struct gr_graph *g = run->answers->graph->graph;
-	const struct gr_objects *objects = g->objects;
-	struct gr_object_iterator it =
-		gr_objects_between(objects, 0, objects->nfirst);
-	struct gr_error *err = NULL;
-
-	while (!err && gr_objects_next(&it)) {
-		if (!gr_bitmap_test(marked, it.vertex)) {
-			assert(it.slot < run->heap->nobjs);
-			gr_bitmap_set(bits, it.slot);
-			*ret_bytes += it.run->elem_bytes;
-		}
-		if (GR_UNLIKELY(!(it.vertex % GR_POLL_STEPS)))
-			err = gr_runtime_step(run->heap->rt, GR_POLL_STEPS);
-	}
-	return err;
-}
-
 struct gr_error *gr_waste_release(struct gr_waste_run *run, uint64_t **ret_bits,
 				  uint64_t *ret_bytes)
 {
@@ -69,7 +46,7 @@ struct gr_error *gr_waste_release(struct gr_waste_run *run, uint64_t **ret_bits,
 	_cleanup_free_ uint64_t *bits = gr_bitmap_alloc(run->heap->nobjs);
 	if (!bits)
 		return &gr_enomem;
-	err = take_gone(run, marked, bits, ret_bytes);
+	err = gr_marked_missing(run, marked, bits, ret_bytes);
 	if (!err)
 		*ret_bits = steal_ptr(bits);
 	return err;

@@ -100,6 +100,21 @@ def test_one_value_in_most_objects(planted, variant):
     assert sum(row["bytes"] for row in found) == truth["bytes"]
 
 
+@variants("default")
+def test_contexts_in_contexts(planted, variant):
+    """A cancel function also cancels the contexts below: each row has all that
+    calls of those of one type free."""
+    target, document = planted(variant, "nested-contexts")
+    rows = rows_of(document, "context-children")
+    assert len(rows) == len(target.truth["findings"]), rows
+    for finding in target.truth["findings"]:
+        (row,) = (row for row in rows if is_of(row, finding))
+        assert is_near(row["bytes"], finding["bytes"]), (finding, row)
+        assert row["count"] == finding["count"], (finding, row)
+    # They save the same memory.
+    assert document["total_bytes"] < sum(row["bytes"] for row in rows)
+
+
 @pytest.mark.parametrize("check", COUNTED)
 @variants("default")
 def test_finds_nothing_else(planted, variant, check):

@@ -23,6 +23,7 @@ enum {
 	MANY_CHILDREN = 1000, /* of one context */
 	MAX_PLACE_BYTES = 256,
 	MAX_ROUNDS = 64, /* contexts in contexts */
+	MAX_GROUPS = 8,
 };
 
 /** A context with children. */
@@ -251,30 +252,31 @@ static struct gr_error *find_group(struct finder *f, const struct child *child,
 	return gr_runtime_append(f->rt, group_vector, &f->groups, group);
 }
 
-/* Cut what leads to the children. */
-static struct gr_error *cut_children(struct finder *f)
+/* Cut what leads to a child. */
+static struct gr_error *cut_child(struct finder *f, const struct child *child,
+				  uint32_t group)
 {
 	const struct gr_objects *objects =
 		f->run->answers->graph->graph->objects;
+	const struct gr_cut cut = {
+		gr_object_vertex(objects, child->obj),
+		gr_object_vertex(objects, child->piece),
+	};
+
+	if (cut.vertex == GR_VERTEX_NONE || cut.holder == GR_VERTEX_NONE)
+		return NULL;
+	struct gr_error *err = gr_cut_sets_add(f->run, &f->sets, group, cut);
+	return err ? err : cut_timer(f, child, group);
+}
+
+/* Cut what leads to any child that is not in use. */
+static struct gr_error *cut_children(struct finder *f)
+{
 	struct gr_error *err = NULL;
-	uint32_t group;
 
-	for (size_t i = 0; !err && i < f->children.size; i++) {
-		const struct child *child = &f->children.data[i];
-		const struct gr_cut cut = {
-			gr_object_vertex(objects, child->obj),
-			gr_object_vertex(objects, child->piece),
-		};
-
-		if (child->is_awaited || cut.vertex == GR_VERTEX_NONE ||
-		    cut.holder == GR_VERTEX_NONE)
-			continue;
-		err = find_group(f, child, &group);
-		if (!err)
-			err = gr_cut_sets_add(f->run, &f->sets, group, cut);
-		if (!err)
-			err = cut_timer(f, child, group);
-	}
+	for (size_t i = 0; !err && i < f->children.size; i++)
+		if (!f->children.data[i].is_awaited)
+			err = cut_child(f, &f->children.data[i], 0);
 	return err;
 }
 
@@ -348,16 +350,66 @@ static struct gr_error *spare_awaited(struct finder *f)
 				     gr_bitmap_test(marked, done);
 		is_changed |= child->is_awaited;
 	}
-	if (!err && is_changed)
-		err = spare_above(f);
-	if (err || !is_changed)
-		return err;
 	f->sets.cuts.size = f->sets.set.size = 0;
-	return cut_children(f);
+	return !err && is_changed ? spare_above(f) : err;
 }
 
-/* Count the children that would be gone, and find the parent of most. */
-static struct gr_error *count_gone(struct finder *f, const uint64_t *marked)
+/* One round downwards: a call of a cancel function also cancels the contexts
+ * below. */
+static struct gr_error *join_below(struct finder *f, uint32_t label,
+				   uint64_t *joined, bool *is_changed)
+{
+	struct gr_error *err = NULL;
+
+	*is_changed = false;
+	for (size_t i = 0; !err && i < f->children.size; i++) {
+		const struct child *child = &f->children.data[i];
+		gr_obj parent = f->parents.data[child->parent].obj;
+
+		if (!child->is_awaited &&
+		    (gr_parents_label(f->run->parents, child->obj) == label ||
+		     gr_bitmap_test(joined, parent)))
+			*is_changed |= gr_bitmap_set_new(joined, child->obj);
+		err = gr_runtime_step(f->rt, 1);
+	}
+	return err;
+}
+
+/* Cut what leads to the children of a group, and to those below them. Contexts
+ * that lie in each other too deep are left out. */
+static struct gr_error *cut_group(struct finder *f, uint32_t group)
+{
+	_cleanup_free_ uint64_t *joined = gr_bitmap_alloc(f->run->heap->nobjs);
+	struct gr_error *err = joined ? NULL : &gr_enomem;
+	bool is_changed = true;
+
+	for (int round = 0; !err && is_changed && round < MAX_ROUNDS; round++)
+		err = join_below(f, f->groups.data[group].row.key, joined,
+				 &is_changed);
+	for (size_t i = 0; !err && i < f->children.size; i++) {
+		const struct child *child = &f->children.data[i];
+
+		if (!child->is_awaited && gr_bitmap_test(joined, child->obj))
+			err = cut_child(f, child, group);
+	}
+	return err;
+}
+
+static struct gr_error *find_groups(struct finder *f)
+{
+	struct gr_error *err = NULL;
+	uint32_t group;
+
+	for (size_t i = 0; !err && i < f->children.size; i++)
+		if (!f->children.data[i].is_awaited)
+			err = find_group(f, &f->children.data[i], &group);
+	return err;
+}
+
+/* Count the children of a group that would be gone, and find the parent of
+ * most. */
+static struct gr_error *count_gone(struct finder *f, struct group *group,
+				   const uint64_t *marked)
 {
 	const struct gr_objects *objects =
 		f->run->answers->graph->graph->objects;
@@ -366,22 +418,19 @@ static struct gr_error *count_gone(struct finder *f, const uint64_t *marked)
 	for (size_t i = 0; !err && i < f->children.size; i++) {
 		const struct child *child = &f->children.data[i];
 		gr_vertex v = gr_object_vertex(objects, child->obj);
-		uint32_t group;
 
 		err = gr_runtime_step(f->rt, 1);
-		if (err || v == GR_VERTEX_NONE || gr_bitmap_test(marked, v))
+		if (err || v == GR_VERTEX_NONE || gr_bitmap_test(marked, v) ||
+		    gr_parents_label(f->run->parents, child->obj) !=
+			    group->row.key)
 			continue;
-		err = find_group(f, child, &group);
-		if (err)
-			break;
-		struct group *of = &f->groups.data[group];
 		uint64_t addr = address_of(f, child->obj);
-		of->row.count++;
-		if (addr < of->row.example)
-			of->row.example = addr;
+		group->row.count++;
+		if (addr < group->row.example)
+			group->row.example = addr;
 		if (f->parents.data[child->parent].children >
-		    f->parents.data[of->most].children)
-			of->most = child->parent;
+		    f->parents.data[group->most].children)
+			group->most = child->parent;
 	}
 	return err;
 }
@@ -407,33 +456,35 @@ static struct gr_error *advise(struct finder *f, struct group *group)
 	return group->row.advice ? NULL : &gr_enomem;
 }
 
+static struct gr_error *add_row(struct finder *f, uint32_t i)
+{
+	_cleanup_array_ uint64_t *marked = NULL;
+	struct group *group = &f->groups.data[i];
+	size_t first = f->sets.cuts.size;
+	struct gr_error *err = cut_group(f, i);
+
+	if (!err)
+		err = gr_cuts_mark(f->run, f->sets.cuts.data + first,
+				   f->sets.cuts.size - first, &marked);
+	if (!err)
+		err = gr_marked_missing(f->run, marked, NULL,
+					&group->row.bytes);
+	if (!err)
+		err = count_gone(f, group, marked);
+	if (err || !group->row.bytes ||
+	    group->row.bytes < gr_waste_min_bytes(f->run) || !group->row.count)
+		return err;
+	err = advise(f, group);
+	return err ? err : gr_cut_sets_finish(f->run, &f->sets, i, group->row);
+}
+
 static struct gr_error *add_rows(struct finder *f)
 {
-	uint32_t n = f->groups.size;
-	_cleanup_array_ uint64_t *marked = NULL;
-	_cleanup_free_ struct gr_kept *kept = calloc(n + 1, sizeof(*kept));
-	struct gr_error *err = kept ? NULL : &gr_enomem;
+	struct gr_error *err = find_groups(f);
 
-	if (!err)
-		err = gr_cut_sets_weigh(f->run, &f->sets, n, kept);
-	if (!err)
-		err = gr_cuts_mark(f->run, f->sets.cuts.data, f->sets.cuts.size,
-				   &marked);
-	if (!err)
-		err = count_gone(f, marked);
-	for (uint32_t i = 0; !err && i < n; i++) {
-		struct group *group = &f->groups.data[i];
-
-		group->row.bytes = kept[i].bytes;
-		if (!group->row.bytes ||
-		    group->row.bytes < gr_waste_min_bytes(f->run) ||
-		    !group->row.count)
-			continue;
-		err = advise(f, group);
-		if (!err)
-			err = gr_cut_sets_finish(f->run, &f->sets, i,
-						 group->row);
-	}
+	// Each takes a mark of the graph. There are three such types.
+	for (uint32_t i = 0; !err && i < f->groups.size && i < MAX_GROUPS; i++)
+		err = add_row(f, i);
 	return err;
 }
 

@@ -107,6 +107,30 @@ struct gr_error *gr_cuts_mark(struct gr_waste_run *run,
 	return err;
 }
 
+struct gr_error *gr_marked_missing(struct gr_waste_run *run,
+				   const uint64_t *marked, uint64_t *bits,
+				   uint64_t *ret_bytes)
+{
+	const struct gr_graph *g = run->answers->graph->graph;
+	const struct gr_objects *objects = g->objects;
+	struct gr_object_iterator it =
+		gr_objects_between(objects, 0, objects->nfirst);
+	struct gr_error *err = NULL;
+
+	*ret_bytes = 0;
+	while (!err && gr_objects_next(&it)) {
+		if (!gr_bitmap_test(marked, it.vertex)) {
+			assert(it.slot < run->heap->nobjs);
+			if (bits)
+				gr_bitmap_set(bits, it.slot);
+			*ret_bytes += it.run->elem_bytes;
+		}
+		if (GR_UNLIKELY(!(it.vertex % GR_POLL_STEPS)))
+			err = gr_runtime_step(run->heap->rt, GR_POLL_STEPS);
+	}
+	return err;
+}
+
 struct gr_error *gr_roots_may_hold_enough(struct gr_waste_run *run,
 					  uint64_t kinds, bool *ret)
 {

@@ -44,6 +44,15 @@ struct gr_error *gr_cuts_mark(struct gr_waste_run *run,
 			      uint64_t **ret_marked) GR_MUST_CHECK;
 
 /**
+ * Add up the objects of Go that gr_cuts_mark() has not marked.
+ *
+ * @param bits If not NULL, their slots are set: a bit an object.
+ */
+struct gr_error *gr_marked_missing(struct gr_waste_run *run,
+				   const uint64_t *marked, uint64_t *bits,
+				   uint64_t *ret_bytes) GR_MUST_CHECK;
+
+/**
  * Can roots of some kinds hold enough for a row? All that they alone hold is
  * below them in the forest of the walk, so this needs no object graph.
  *

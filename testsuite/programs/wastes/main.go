@@ -121,6 +121,7 @@ var modes = map[string]mode{
 	"stuck-finalizer":   {plant: plantFinalizers},
 	"gc-headroom":       {plant: plantHeadroom},
 	"context-children":  {plant: plantContexts},
+	"nested-contexts":   {plant: plantNested},
 	"pool":              {last: plantPool},
 	"size-class":        {plant: plantSizeClass},
 	"field-order":       {plant: plantOrder},

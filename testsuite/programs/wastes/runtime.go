@@ -162,6 +162,48 @@ func plantContexts() {
 	plant("context.cancelCtx", ".children", planted, buildContexts)
 }
 
+// ----------------------------------------------------------- nested contexts
+
+var nestedTops [4]context.Context
+
+// buildNested makes contexts that nobody has cancelled, each with one below it,
+// and cancels all of one kind: those above, those below, or none.
+//
+//go:noinline
+func buildNested(above, below bool) context.Context {
+	top, _ := context.WithCancel(context.Background())
+	cancels := make([]func(), 0, 2*planted)
+	for i := 0; i < planted; i++ {
+		outer, cancelOuter := context.WithCancel(top)
+		data := context.WithValue(outer, &never, make([]byte, 200))
+		_, cancelInner := context.WithTimeout(data, 1000*time.Hour)
+		if above {
+			cancels = append(cancels, cancelOuter)
+		}
+		if below {
+			cancels = append(cancels, cancelInner)
+		}
+	}
+	for _, cancel := range cancels {
+		cancel()
+	}
+	return top
+}
+
+// plantNested measures what calls of the cancel functions of one kind free.
+func plantNested() {
+	var size [len(nestedTops)]uint64
+	for i := range nestedTops {
+		before := heapAlloc()
+		// The first one lets the runtime's heaps of timers grow.
+		nestedTops[i] = buildNested(i < 2, i == 2)
+		size[i] = heapAlloc() - before
+	}
+	nestedTops[0], nestedTops[1], nestedTops[2] = nil, nil, nil
+	note("context.cancelCtx", ".children", size[3]-size[1], planted)
+	note("context.timerCtx", ".children", size[3]-size[2], planted)
+}
+
 // ---------------------------------------------------------------------- pool
 
 const (
