@@ -16,3 +16,7 @@ func addAfterFuncs() {
 		context.AfterFunc(child, addAfterFuncs)
 	}
 }
+
+func afterFunc(ctx context.Context, f func()) {
+	context.AfterFunc(ctx, f)
+}

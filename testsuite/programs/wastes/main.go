@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // One kind of waste, chosen by the first argument: the name of a check of
-// `goref waste`, `frugal` for a heap that wastes nothing, `mix SEED N`, or
-// `mix-runtime SEED N`. It prints the truth as one line of JSON. The bytes are
-// measured: each structure is built twice, as a program would have it after the
-// change and as it is before, and the heap is larger by what the change would
-// save.
+// `goref waste`, `frugal` for a heap that wastes nothing, or structures at
+// random: `mix SEED N`, `mix-runtime SEED N` and `mix-shared SEED N`. It prints
+// the truth as one line of JSON. The bytes are measured: each structure is built
+// twice, as a program would have it after the change and as it is before, and the
+// heap is larger by what the change would save.
 package main
 
 import (
@@ -132,6 +132,7 @@ var modes = map[string]mode{
 	"shared":            {plant: plantShared},
 	"mix":               {plant: plantMix},
 	"mix-runtime":       {plant: plantMixRuntime, last: stirRuntime},
+	"mix-shared":        {plant: plantMixShared, last: plantMixPools},
 }
 
 func main() {

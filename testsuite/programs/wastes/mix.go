@@ -50,11 +50,16 @@ type mixer struct {
 
 var mixed []*Mix
 
-func newMix(seed, count int) []*Mix {
+func newMixer(seed, count int) *mixer {
 	m := &mixer{Rand: rand.New(rand.NewSource(int64(seed))), count: count}
 	for i := 0; i < 50; i++ {
 		m.texts = append(m.texts, newString("mixed", i*i*i))
 	}
+	return m
+}
+
+func newMix(seed, count int) []*Mix {
+	m := newMixer(seed, count)
 	made := make([]*Mix, 0, count/4)
 	for m.count > 0 {
 		one := m.mix()
