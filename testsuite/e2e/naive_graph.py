@@ -4,8 +4,17 @@ versions of the checks of `goref waste' that say what would be garbage."""
 
 import bisect
 import struct
+from typing import NamedTuple
 
 from naive_waste import Types
+
+
+class Row(NamedTuple):
+    type: str
+    field: str
+    bytes: int
+    count: int
+    example: int
 
 
 class Graph:

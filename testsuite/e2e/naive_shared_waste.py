@@ -4,17 +4,9 @@ more and without haste: context-children, pool and library-tax. What a change
 would free is what a walk without some edges or objects does not find."""
 
 from collections import defaultdict
-from typing import NamedTuple
 
-from naive_graph import Graph
-
-
-class Row(NamedTuple):
-    type: str
-    field: str
-    bytes: int
-    count: int
-    example: int
+import naive_tiny
+from naive_graph import Graph, Row
 
 
 def offset_of(types, number, names):
@@ -331,8 +323,11 @@ class Pools:
 def answer(scan, pools):
     """The rows of each check, as lists."""
     graph = Graph(scan)
+    tiny = naive_tiny.Tiny(graph)
     return {
         "context-children": list(Contexts(graph).rows()),
         "pool": list(Pools(graph, pools).rows()),
         "library-tax": list(libraries(graph)),
+        "tiny-objects": list(tiny.rows()),
+        "left out of tiny-objects": sum(tiny.left_out()),
     }
