@@ -13,9 +13,9 @@ import pytest
 
 from naive_runtime_waste import size_text
 from plain import told
-from session import run_goref
+from session import run_cli, run_goref
 from targets import GDB
-from test_waste import rows_of
+from test_waste import opened, rows_of
 from toolchains import variants
 
 HERE = Path(__file__).parent
@@ -163,3 +163,40 @@ def test_finalizers(answers, variant, seed):
     owners = [each["owner"] for each in facts["specials"]]
     for row in rows_of(document, "stuck-finalizer"):
         assert row["type"] in first or int(row["example"], 16) in owners
+
+
+@seeds
+@variants("default")
+def test_collector(answers, variant, seed):
+    """It is asked alone, too: then, there is nothing else to find."""
+    target, facts, naive, document = answers(variant, seed)
+    (row,) = rows_of(document, "gc-headroom")
+    assert row["advice"].startswith(naive["gc-headroom"] + " "), row
+    assert (row["bytes"], row["type"]) == (0, None)
+    alone = run_goref(target, ["goref waste --json --checks gc-headroom"])
+    setting = facts["collector"]
+    is_default = setting["percent"] == 100 and setting["limit"] == 2**63 - 1
+    assert len(alone.json()["checks"]) == (0 if is_default else 1)
+
+
+@seeds
+@variants("default")
+def test_total(answers, variant, seed):
+    """Objects that two rows would both save count once; those that only both
+    hold count, too."""
+    _, _, naive, document = answers(variant, seed)
+    rows = document["checks"]
+    assert document["total_bytes"] == naive["total"]
+    assert naive["total"] != sum(row["bytes"] for row in rows)
+
+
+@variants("default")
+def test_saved_file(answers, variant, tmp_path):
+    """A saved file has the same answers."""
+    target, _, _, document = answers(variant, SEEDS[0])
+    file = tmp_path / "saved"
+    done = run_cli(["core", target.exe, target.core, "save", file])
+    assert done.returncode == 0, done.stderr
+    saved = opened(file)
+    for check in CHECKS.split(","):
+        assert rows_of(saved, check) == rows_of(document, check)

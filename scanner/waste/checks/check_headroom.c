@@ -44,6 +44,12 @@ static struct gr_error *read_settings(struct gr_waste_run *run,
 	return err;
 }
 
+/* Is there a GOMEMLIMIT? */
+static bool has_limit(const struct gr_collector *c)
+{
+	return c->memory_limit > 0 && c->memory_limit < INT64_MAX;
+}
+
 /* Write the settings: `GOGC is 400 and GOMEMLIMIT is 2.0 GiB'. */
 static void put_settings(struct gr_text *text, const struct gr_collector *c)
 {
@@ -53,28 +59,28 @@ static void put_settings(struct gr_text *text, const struct gr_collector *c)
 		gr_text_put(text, "GOGC is off");
 	else
 		gr_text_put(text, "GOGC is %" PRId64, c->gogc);
-	if (c->memory_limit > 0 && c->memory_limit < INT64_MAX)
+	if (has_limit(c))
 		gr_text_put(text, " and GOMEMLIMIT is %s",
 			    gr_text_bytes(c->memory_limit, bytes,
 					  sizeof(bytes)));
 }
 
-/* Say when the next cycle comes, as far as it is known. */
+/* Say when the next cycle comes, as far as it is known. A limit of memory may
+ * let it come sooner than GOGC does. */
 static void put_goal(struct gr_text *text, const struct gr_collector *c)
 {
 	char bytes[TEXT_BYTES];
 
 	if (c->gogc < 0 || c->goal_bytes <= 0 || c->goal_bytes == INT64_MAX)
 		return;
-	gr_text_put(text, ", and the next one ends at a heap of %s",
+	gr_text_put(text, ", and the next one ends at a heap of %s%s",
+		    has_limit(c) ? "at most " : "",
 		    gr_text_bytes(c->goal_bytes, bytes, sizeof(bytes)));
 }
 
 static void put_advice(struct gr_text *text, const struct gr_collector *c)
 {
-	bool has_limit = c->memory_limit > 0 && c->memory_limit < INT64_MAX;
-
-	if (c->gogc == DEFAULT_GOGC && !has_limit)
+	if (c->gogc == DEFAULT_GOGC && !has_limit(c))
 		gr_text_put(text, ". Each byte that is no longer live lets the "
 				  "heap stay two bytes smaller.");
 	else if (c->gogc > DEFAULT_GOGC || c->gogc < 0)
