@@ -317,6 +317,7 @@ static inline uint64_t gr_field_word(const void *record, struct gr_field f)
 	F(arg, REQUIRED, "arg")                                               \
 	F(when, OPTIONAL, "when")                                             \
 	F(nextwhen, OPTIONAL, "nextwhen")                                     \
+	F(status, OPTIONAL, "status")                                         \
 	F(period, OPTIONAL, "period")                                         \
 	E(timer)                                                              \
 	S(timer_when, OPTIONAL, "runtime.timerWhen")                          \

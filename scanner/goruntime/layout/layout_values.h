@@ -94,6 +94,9 @@
 	X(psyscall, 2, "runtime._Psyscall_unused|runtime._Psyscall")                                                            \
 	X(pgcstop, 3, "runtime._Pgcstop")                                                                                       \
 	X(pdead, 4, "runtime._Pdead")                                                                                           \
+	X(timer_waiting, 1, "runtime.timerWaiting")                                                                             \
+	X(timer_modified_earlier, 7, "runtime.timerModifiedEarlier")                                                            \
+	X(timer_modified_later, 8, "runtime.timerModifiedLater")                                                                \
 	X(gc_off, 0, "runtime._GCoff")                                                                                          \
 	X(gc_mark, 1, "runtime._GCmark")                                                                                        \
 	X(gc_mark_termination, 2, "runtime._GCmarktermination")                                                                 \

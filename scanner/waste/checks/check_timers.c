@@ -15,13 +15,6 @@
 
 #define FAR_NS (UINT64_C(3600) * 1000000000)
 
-/* runtime/time.go, from Go 1.14 to 1.22. */
-enum {
-	TIMER_WAITING = 1,
-	TIMER_MODIFIED_EARLIER = 7,
-	TIMER_MODIFIED_LATER = 8,
-};
-
 /** A timer that fires in the far future. */
 struct far_timer {
 	gr_obj obj;
@@ -61,29 +54,29 @@ static struct gr_error *read_word(struct finder *f, uint64_t addr,
 	return err;
 }
 
-/*
- * Read when it fires; 0: never, or not known. Until Go 1.22, one that was
- * stopped or moved stays where it is in the heap, and the status behind
- * nextwhen says so.
- */
+/* Read when it fires; 0: never, or not known. Where a timer has a status, one
+ * that was stopped or moved stays where it is in the heap. Source:
+ * runtime/time.go (timerWaiting and those below it). */
 static struct gr_error *read_moment(struct finder *f, uint64_t timer,
 				    uint64_t *ret)
 {
 	const typeof(f->rt->layout.timer) *at = &f->rt->layout.timer;
-	uint64_t next, status, at_next = timer + at->nextwhen.off;
+	const typeof(f->rt->layout.consts) *consts = &f->rt->layout.consts;
 	struct gr_error *err = read_word(f, timer + at->when.off, ret);
+	uint64_t next, status;
 
-	if (err || !at->nextwhen.bytes)
+	if (err || !at->nextwhen.bytes || !at->status.bytes)
 		return err;
-	err = read_word(f, at_next, &next);
+	err = read_word(f, timer + at->nextwhen.off, &next);
 	if (!err)
-		err = read_word(f, at_next + at->nextwhen.bytes, &status);
+		err = read_word(f, timer + at->status.off, &status);
 	if (err)
 		return err;
 	status &= UINT32_MAX;
-	if (status == TIMER_MODIFIED_EARLIER || status == TIMER_MODIFIED_LATER)
+	if (status == (uint64_t)consts->timer_modified_earlier ||
+	    status == (uint64_t)consts->timer_modified_later)
 		*ret = next;
-	else if (status != TIMER_WAITING)
+	else if (status != (uint64_t)consts->timer_waiting)
 		*ret = 0;
 	return NULL;
 }
