@@ -15,6 +15,7 @@ class Row(NamedTuple):
     bytes: int
     count: int
     example: int
+    said: str = ""  # a part of the advice
 
 
 class Graph:

@@ -3,7 +3,7 @@
 more and without haste: context-children, pool and library-tax. What a change
 would free is what a walk without some edges or objects does not find."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import naive_tiny
 from naive_graph import Graph, Row
@@ -131,16 +131,18 @@ class Contexts:
 
     def rows(self):
         spared = self.in_use()
+        numbers = Counter(parent for parent, _, _ in self.children)
         for name in sorted({self.name(c) for _, _, c in self.children}):
             edges = self.edges(self.cancelled(name, spared))
             gone = self.graph.gone(self.graph.walk(hidden=edges))
             mine = {c for _, _, c in self.children if self.name(c) == name}
             mine.intersection_update(gone)
             if mine:
-                example = min(self.graph.starts[c] for c in mine)
+                most = max(numbers[p] for p, _, c in self.children if c in mine)
                 yield Row(
                     name, ".children", self.graph.bytes(gone), len(mine),
-                    example,
+                    min(self.graph.starts[c] for c in mine),
+                    f" has {most:,} children.",
                 )  # fmt: skip
 
 
@@ -206,7 +208,7 @@ class Pools:
 
     def __init__(self, graph, found):
         self.graph = graph
-        self.outliers = defaultdict(list)  # {(addr, median): arrays}
+        self.outliers = defaultdict(list)  # {(addr, median, items): arrays}
         self.holders = {}
         self.any = self._find_any()
         for pool in found["pools"]:
@@ -277,7 +279,7 @@ class Pools:
         median = sorted(size for size, _ in arrays)[(len(arrays) - 1) // 2]
         for size, v in sorted(set(arrays), key=lambda array: array[0]):
             if size > max(LARGE, FAR_LARGER * median):
-                self.outliers[addr, median].append(v)
+                self.outliers[addr, median, len(arrays)].append(v)
                 self.holders[addr] = tables
 
     def name(self, addr):
@@ -311,12 +313,13 @@ class Pools:
             if addr
         }
         left = graph.walk(without=holders)
-        for (addr, median), arrays in self.outliers.items():
+        for (addr, median, items), arrays in self.outliers.items():
             held = [v for v in arrays if v not in left]
             if held:
                 yield Row(
                     self.name(addr), "", graph.bytes(held) - median * len(held),
                     len(held), min(graph.starts[v] for v in held),
+                    f" of {len(held):,} of {items:,} are",
                 )  # fmt: skip
 
 

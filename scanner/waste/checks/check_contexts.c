@@ -47,7 +47,7 @@ GR_VECTOR(child_vector, struct child);
 /** Children of one type. */
 struct group {
 	struct gr_finding row;
-	uint32_t most; /* the parent of most of them */
+	uint32_t most; /* the parent with most, of those who would lose some */
 };
 GR_VECTOR(group_vector, struct group);
 
@@ -244,7 +244,6 @@ static struct gr_error *find_group(struct finder *f, const struct child *child,
 			 .type = gr_arena_intern(&program->arena, name,
 						 strlen(name)),
 			 .field = ".children" },
-		.most = child->parent,
 	};
 	*ret = f->groups.size;
 	if (!group.row.type || !gr_keys_add(&f->by_label, label, 0, *ret))
@@ -425,11 +424,11 @@ static struct gr_error *count_gone(struct finder *f, struct group *group,
 			    group->row.key)
 			continue;
 		uint64_t addr = address_of(f, child->obj);
-		group->row.count++;
 		if (addr < group->row.example)
 			group->row.example = addr;
-		if (f->parents.data[child->parent].children >
-		    f->parents.data[group->most].children)
+		if (!group->row.count++ ||
+		    f->parents.data[child->parent].children >
+			    f->parents.data[group->most].children)
 			group->most = child->parent;
 	}
 	return err;

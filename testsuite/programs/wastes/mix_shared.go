@@ -32,6 +32,7 @@ func plantMixShared() {
 	for sharing.count > count/2 {
 		sharing.smallValues()
 	}
+	sharing.busyServer()
 	for sharing.count > count/8 {
 		sharing.contextTree()
 	}
@@ -78,6 +79,17 @@ func (m *mixer) contextTree() {
 		go waitFor(top.Done())
 	}
 	m.contextChildren(top, 0)
+}
+
+// busyServer makes a context with more children than any other one, all of
+// which are in use.
+func (m *mixer) busyServer() {
+	top, _ := context.WithCancel(context.Background())
+	servers = append(servers, top)
+	for i := 0; i < 400; i++ {
+		_, cancel := m.newContext(top)
+		requests = append(requests, &Request{cancel: cancel})
+	}
 }
 
 func waitFor(done <-chan struct{}) {
