@@ -19,6 +19,7 @@ FOREVER = 2**63 - 1
 # use (internal/abi: StackSmall).
 SMALLEST_STACK, STACK_SMALL = 2048, 128
 WAITING = 4  # runtime._Gwaiting
+LEAST_WITH_HEADER = 504
 UNKNOWN = "(type not known)"
 # Why a goroutine waits that somebody has to wake. sync.Mutex is a semaphore in
 # Go 1.19.
@@ -33,6 +34,7 @@ RUNNERS = {
     "runtime.runFinalizers": "finalizer",
     "runtime.runCleanups": "cleanup",
 }
+CALLERS = ("runtime.main", "runtime.corostart")
 OWN_ROOTS = ("timer", "finalizer", "cleanup")
 # The compiler makes such a function of `go await(fired)'.
 WRAPPER = re.compile(r"^main\.\(\*weaver\)\.ring\.(gowrap|func)\d+$")
@@ -61,6 +63,13 @@ class Finding(NamedTuple):
     cut: frozenset = frozenset()
 
 
+def slot_of(scan, row):
+    """The bytes of the slot of an object: only larger ones have a header."""
+    if row.bytes < LEAST_WITH_HEADER:
+        return row.bytes
+    return scan.object_info(row.addr, 0, 0, False, False).slot_bytes
+
+
 class Heap:
     """The object graph of a scan, as lists."""
 
@@ -69,15 +78,14 @@ class Heap:
         self.nobjects = size.objects
         self.top = size.vertices - 1
         self.names, self.slots = [], []
-        self.starts, self.ends = [], []
+        self.starts = []  # behind malloc headers
         self.is_own_root = bytearray(size.vertices)
         for vertex in range(size.objects):
             row = scan.vertex(vertex)
             assert not row.is_c
             self.names.append(row.type or UNKNOWN)
-            info = scan.object_info(row.addr, 0, 0, False, False)
-            self.starts.append(info.slot_addr)
-            self.slots.append(info.slot_bytes)
+            self.starts.append(row.addr)
+            self.slots.append(slot_of(scan, row))
         assert self.starts == sorted(self.starts)
         for vertex in range(size.objects, size.roots_end):
             self.is_own_root[vertex] = scan.vertex(vertex).kind in OWN_ROOTS
@@ -101,9 +109,9 @@ class Heap:
         return [vertex for vertex in found if vertex is not None]
 
     def walk(self, holders, cut=frozenset(), seen=None):
-        """Mark all that holders lead to, and all roots but goref's own of timers,
-        finalizers and cleanups; without some edges. seen: go on from a walk
-        before."""
+        """Mark all that holders and roots lead to, but for goref's own roots of
+        timers, finalizers and cleanups; without some edges. seen: go on from a
+        walk before."""
         stack = []
         if seen is None:
             seen = bytearray(self.is_own_root)
@@ -142,11 +150,19 @@ class Heap:
 
 
 def started(goroutine):
-    """The function that a goroutine was started with: not a wrapper."""
+    """The function that a goroutine was started with: not a wrapper, and not
+    one of the runtime."""
     start, frames = goroutine["start"], goroutine["frames"]
     if WRAPPER.search(start):
         return frames[frames.index(start) - 1]
+    if start.startswith("runtime."):
+        return next((name for name in reversed(frames) if is_own(name)), start)
     return start
+
+
+def is_own(function):
+    """Is it a function of the program?"""
+    return not function.startswith(("runtime.", "iter.", "internal/"))
 
 
 def is_users(goroutine):
@@ -154,7 +170,7 @@ def is_users(goroutine):
     if goroutine["start"] in RUNNERS:
         return goroutine["reason"] in BLOCKED
     is_runtimes = goroutine["start"].startswith("runtime.")
-    return not is_runtimes or goroutine["start"] == "runtime.main"
+    return not is_runtimes or goroutine["start"] in CALLERS
 
 
 def stack_for(bytes_):
@@ -351,7 +367,8 @@ class Finalizers:
         for special in self.stuck():
             groups[special.kind, self.heap.names[special.owner]].append(special)
         for (_, name), gone in groups.items():
-            owners = {special.owner for special in gone}
+            # A finalizer that holds nothing does not keep its object alive.
+            owners = {special.owner for special in gone if special.holds}
             row = Row(self.heap.saved(gone), len(owners), name)
             yield Finding(row, gone)
 
@@ -362,8 +379,7 @@ def is_blocked(goroutine):
 
 def running(goroutine):
     """The function that the runtime has called."""
-    outer = reversed(goroutine["frames"])
-    return next(name for name in outer if not name.startswith("runtime."))
+    return next(filter(is_own, reversed(goroutine["frames"])))
 
 
 # ------------------------------------------------------------------ collector

@@ -8,7 +8,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "goroutines/goroutine_places.h"
 #include "goroutines/goroutine_start.h"
+#include "goruntime/layout/names.h"
 #include "goruntime/layout/pclntab.h"
 #include "scan/answers.h"
 #include "waste/checks/checks.h"
@@ -92,11 +94,31 @@ static struct gr_error *find_guard(struct finder *f)
 	return err;
 }
 
+/* Find the function of a goroutine. The runtime begins coroutines, finalizers
+ * and main: they are known by the first function that is the user's. */
+static struct gr_error *find_entry(struct finder *f,
+				   const struct gr_goroutine *g, uint64_t *ret)
+{
+	struct gr_error *err = gr_goroutine_find_start(f->rt, g, ret);
+	struct gr_func func;
+
+	if (err || !gr_func_find(f->rt, *ret, &func) ||
+	    !gr_name_is_in_runtime(func.name))
+		return err;
+	for (size_t i = g->nframes; i-- > 0;) {
+		if (!gr_is_user_call(g->frames[i].func->name))
+			continue;
+		*ret = g->frames[i].func->entry;
+		break;
+	}
+	return gr_runtime_step(f->rt, g->nframes);
+}
+
 static struct gr_error *
 find_group(struct finder *f, const struct gr_goroutine *g, struct group **ret)
 {
 	uint64_t entry;
-	struct gr_error *err = gr_goroutine_find_start(f->rt, g, &entry);
+	struct gr_error *err = find_entry(f, g, &entry);
 
 	if (err)
 		return err;

@@ -2,7 +2,8 @@
 
 // The mode `mix-runtime SEED N`: N objects at random, held by timers, by
 // finalizers and cleanups, by goroutines and by variables, alone or together;
-// stacks of random sizes; a collector with random settings.
+// stacks of random sizes; a collector with random settings. With a last
+// argument `slow`, the first finalizer sleeps, and is not blocked.
 package main
 
 import (
@@ -72,6 +73,7 @@ var (
 	resting   = make(chan bool)
 	// The functions that run first of all finalizers and of all cleanups.
 	finalizer, cleanup string
+	isSlow             bool
 	entered            = make(chan bool, 1)
 	keptContexts       []context.Context
 	garbage            []byte
@@ -279,6 +281,9 @@ func block(first *string, name string) {
 	case entered <- true:
 	default:
 	}
+	if isSlow && first == &finalizer {
+		time.Sleep(1000 * time.Hour)
+	}
 	<-never
 }
 
@@ -333,6 +338,9 @@ func (w *weaver) chain() {
 		case 3:
 		default:
 			runtime.SetFinalizer(handle, closeHandle)
+		}
+		if w.one(20) {
+			addAnother(handle, w.tree())
 		}
 		if w.one(12) {
 			w.handles = append(w.handles, handle)
@@ -493,6 +501,7 @@ func plantMixRuntime() {
 	check(err)
 	count, err := strconv.Atoi(os.Args[3])
 	check(err)
+	isSlow = len(os.Args) > 4 && os.Args[4] == "slow"
 	debug.SetGCPercent(-1)
 	parent, stop = context.WithCancel(context.Background())
 	weaving = &weaver{
@@ -518,6 +527,9 @@ func stirRuntime() {
 	for i := 0; i < 150; i++ {
 		w.goroutine()
 		w.timer()
+	}
+	for i := 0; i < 20; i++ {
+		startCoroutine(&order{depth: w.Intn(100)})
 	}
 	w.parts, w.handles, w.loops = nil, nil, nil
 	runtime.GC()

@@ -11,6 +11,9 @@ func addCleanup(handle *Handle, part *Part) {
 	closeWith(handle, part)
 }
 
+// addAnother does nothing: an object has one finalizer.
+func addAnother(*Handle, *Part) {}
+
 // addCleanupBack is a finalizer whose closure leads back to the loop.
 func addCleanupBack(loop *Loop, back *Back) {
 	runtime.SetFinalizer(loop, func(*Loop) {
@@ -21,3 +24,6 @@ func addCleanupBack(loop *Loop, back *Back) {
 
 // keepWeakly does nothing: there are no weak pointers.
 func keepWeakly(*Loop) {}
+
+// startCoroutine does nothing: there are no coroutines.
+func startCoroutine(*order) {}
