@@ -75,18 +75,19 @@ class Heap:
 
     def __init__(self, scan):
         size = scan.graph_size()
-        self.nobjects = size.objects
         self.top = size.vertices - 1
         self.names, self.slots = [], []
         self.starts = []  # behind malloc headers
         self.is_own_root = bytearray(size.vertices)
         for vertex in range(size.objects):
             row = scan.vertex(vertex)
-            assert not row.is_c
+            if row.is_c:
+                break  # blocks of C have the last numbers, and do not count
             self.names.append(row.type or UNKNOWN)
             self.starts.append(row.addr)
             self.slots.append(slot_of(scan, row))
         assert self.starts == sorted(self.starts)
+        self.nobjects = len(self.starts)
         for vertex in range(size.objects, size.roots_end):
             self.is_own_root[vertex] = scan.vertex(vertex).kind in OWN_ROOTS
         self.edges = [

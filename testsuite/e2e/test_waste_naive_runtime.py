@@ -119,8 +119,9 @@ def test_heap(answers, variant, seed):
 
 
 @seeds
-@variants("default")
+@variants("default", newest=("race",))
 def test_stacks(answers, variant, seed):
+    """With the race detector, calls must leave more room."""
     _, facts, naive, document = answers(variant, seed)
     expected = sort(naive["goroutine-stack"])
     assert found(document, "goroutine-stack") == expected
