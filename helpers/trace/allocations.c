@@ -210,7 +210,7 @@ static void end_window(struct gr_allocations *a, uint64_t ended_ns)
 	gr_allocations_read(a);
 	if (a->deadline_ns && ended_ns > a->deadline_ns)
 		ended_ns = a->deadline_ns;
-	// We came so late that it was over before it began: it saw no call.
+	// The deadline was over before the window began: it saw no call.
 	if (ended_ns <= a->began_ns)
 		return;
 	struct gr_alloc_sums now = gr_allocations_sums(a);

@@ -1678,7 +1678,7 @@ class Waste(NamedTuple):  # gr_waste
     """Slices and strings whose lengths make no sense; they count as the whole
     array."""
     crowded_arrays: int
-    """Arrays with too many separate views; they count as fully used."""
+    """Objects with too many separate views; they count as fully used."""
     asked: tuple[WasteAsked, ...]
     """The checks that were asked for, in their order."""
     gaps: Gaps

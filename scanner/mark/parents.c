@@ -9,7 +9,8 @@ GR_DEFINE_CLEANUP(parents, struct gr_parents, gr_parents_destroy)
 
 enum {
 	WAY_SLOTS = 1 << 10,
-	/* An object may have a second way, when its type is known better. */
+	/* An object may get a second way, so there may be more ways than
+	 * objects; their numbers fit into 28 bits nevertheless. */
 	MAX_SHORT_OBJECTS = 1 << 26,
 	SHORT_BYTES = 7,
 	LONG_BYTES = 8,

@@ -31,7 +31,7 @@ enum {
 	GR_LABEL_FLAGS = 0xc0000000,
 };
 
-/** A way to objects: many of them have the same node and label. */
+/** A way by which objects are reached. Many objects share one. */
 struct gr_way {
 	uint32_t node;	/**< Their node. */
 	uint32_t label; /**< A type id with flags, as above. */
@@ -138,7 +138,7 @@ static inline uint32_t gr_parents_way(struct gr_parents *parents,
 	uint32_t index = parents->way_slots[i];
 	const struct gr_way *found = &parents->ways.data[index];
 
-	// The way of objects that are not reached is nobody else's.
+	// Index 0 never matches: only that way has GR_NODE_NONE.
 	return GR_LIKELY(found->node == way.node && found->label == way.label) ?
 		       index :
 		       gr_parents_add_way(parents, way);
@@ -153,7 +153,8 @@ static inline void gr_parents_set(struct gr_parents *parents, gr_obj obj,
 	uint64_t entry = (uint64_t)index << parents->half_bits |
 			 (from & parents->half_mask);
 
-	// The next entry is not loaded: it may not be in the cache.
+	// Only the bytes of this entry are written: the next one need not be
+	// read, which may not be in the cache.
 	memcpy(at, &entry, 4);
 	memcpy(at + 3, (const uint8_t *)&entry + 3, 4);
 	if (parents->entry_bytes == 8)
@@ -179,8 +180,8 @@ gr_obj gr_parents_above(const struct gr_parents *parents,
 /** The node of the root or of the anchor above @p node. */
 uint32_t gr_parents_top(const struct gr_tree *tree, uint32_t node);
 
-/** When the walk has ended: sort the objects on stacks, so that the first of
- * those that are equal stays the first. No more ways are made. */
+/** End the walk: sort the objects on stacks, where the first of equal ones
+ * stays the first, and free the index of ways. No way is made after this. */
 struct gr_error *gr_parents_finish(struct gr_parents *parents,
 				   struct gr_error *(*poll)(void *ctx),
 				   void *ctx) GR_MUST_CHECK;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of `goref waste' that are about the runtime once more, without
-haste: goroutine-stack, far-timers, stuck-finalizer and gc-headroom.
+"""A naive version of the checks of `goref waste' that are about the runtime:
+goroutine-stack, far-timers, stuck-finalizer and gc-headroom.
 
 The runtime's own records (goroutines, timers, finalizers and cleanups, the
 collector's settings) come from gdb (runtime_in_gdb.py). The objects and their

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of `goref waste' that are about memory with several holders, once
-more and without haste: context-children, pool and library-tax. What a change
-would free is what a walk without some edges or objects does not find."""
+"""A naive version of the checks of `goref waste' that are about memory with
+several holders: context-children, pool and library-tax. A change would free the
+objects that a walk without some edges or objects does not reach."""
 
 from collections import Counter, defaultdict
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check tiny-objects of `goref waste' once more, without haste.
+"""A naive version of the check tiny-objects of `goref waste'.
 
 All words of the heap are read by the types of their objects, and noted with the
 object to which they lead. A word of the graph that no type explains may use all

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of `goref waste' once more, without haste: each in a few lines
-over a walk of its own, which follows the types from the variables of package
-main.
+"""A naive version of checks of `goref waste': each in a few lines over a walk
+of its own, which follows the types from the variables of package main.
 
 The walk notes for each object the views that lead to it. A view is a pointer
 with what its type says of the memory behind it: lo, hi and used are offsets in

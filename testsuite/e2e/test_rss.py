@@ -60,7 +60,7 @@ def readings(pid):
 def asked_standing(pid):
     """The document of `goref attach PID rss`, which is exact to the page: the
     process stands still before and after. The kernel may take pages of files
-    back at any time, or move pages, which are nowhere while they move; then
+    back at any time, or move pages, which no count includes then; then
     goref is asked again."""
     for _ in looks():
         before = readings(pid)

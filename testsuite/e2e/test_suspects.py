@@ -130,8 +130,8 @@ BESIDE = 4 * 4096
 def test_untouched(farm, variant, tmp_path):
     """A suspect whose pages are not resident says so, where that is known: of a
     process, of the kernel's core, and of what was saved of either. A core of
-    gdb has all pages, and does not tell. To read a page makes it resident where
-    the kernel has no shared page of zeros, so gdb reads a process of its own."""
+    gdb has all pages, and does not tell. Reading a page makes it resident if
+    the kernel has no shared page of zeros: gdb reads a process of its own."""
     skip_if(attach_reason())
     gcore = gdb_core(farm.process("suspects", variant, ["untouched"]))
     process = farm.process("suspects", variant, ["untouched"])

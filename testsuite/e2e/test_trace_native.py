@@ -86,7 +86,8 @@ def test_leaks_come_first(allocator, threads):
     assert document["overhead_percent"] <= 1
     assert {*LEAKS} <= {*order(document)}
     # Windows of some hundredths of a second rank the sites of eight threads
-    # only if these have the processors for themselves; bench/native has the rest.
+    # only if the threads have the processors for themselves. bench/native tests
+    # eight threads.
     if threads == 1:
         assert order(document)[:2] == [*LEAKS]
     for name in LEAKS:

@@ -174,13 +174,13 @@ def test_doubts():
     assert report(found).lines()[:2] == [
         "1 slice or string has a length that makes no sense: what they refer "
         "to counts as fully used",
-        "2 arrays have too many separate views, and count as fully used",
+        "2 objects have too many separate views, and count as fully used",
     ]
     found = waste(broken_views=1234, crowded_arrays=1)
     assert report(found).lines()[:2] == [
         "1,234 slices or strings have lengths that make no sense: what they "
         "refer to counts as fully used",
-        "1 array has too many separate views, and counts as fully used",
+        "1 object has too many separate views, and counts as fully used",
     ]
 
 

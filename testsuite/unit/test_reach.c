@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The reach of objects beside a list of all views, which are joined in the end. */
+/* The reach of objects, compared with a list of all views that is joined at the
+ * end. */
 #include "waste/objects/reach.h"
 
 #include "suite.h"

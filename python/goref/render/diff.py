@@ -256,8 +256,8 @@ class DiffReport(Report):
         return f"goroutines: {old:,} -> {new:,} ({signed(new - old)})"
 
     def _large(self, one: Table) -> tuple[Table, str]:
-        """Without the small rows of waste, for which nobody has asked, and
-        the words that say so."""
+        """The table without small changes of waste, unless an option asks for
+        them, and a note for its title."""
         if one.by != "waste" or self.by or self.top is not None:
             return one, ""
         whole = max(side["bytes"] for side in self.totals)
@@ -265,7 +265,7 @@ class DiffReport(Report):
         left_out = len(one.rows) - len(rows)
         if not left_out:
             return one, ""
-        words = f"; {left_out:,} by less than 1 % of the heap"
+        words = f"; {left_out:,} below 1 % of the heap left out"
         return one._replace(rows=tuple(rows)), words
 
     def _rows(self, one: Table) -> tuple[list[Row], list[Row]]:

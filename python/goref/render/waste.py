@@ -136,7 +136,7 @@ class WasteReport(TopReport["Waste"]):
             verb = "has" if number == 1 else "have"
             used = "counts" if number == 1 else "count"
             lines.append(
-                f"{counted(number, 'array')} {verb} too many separate views, "
+                f"{counted(number, 'object')} {verb} too many separate views, "
                 f"and {used} as fully used"
             )
         return lines

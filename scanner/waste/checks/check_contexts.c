@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * context-children: contexts that nobody has cancelled. Their parent's map of
- * children holds them, and if they have a deadline, so does their timer; a call
- * of the cancel function would remove both. A function of context.AfterFunc() is
- * a child, too, but it is there to be called when its parent is cancelled. Source:
- * context/context.go.
+ * children holds them. The timer of a context with a deadline holds it, too. A
+ * call of the cancel function would remove both references. A function of
+ * context.AfterFunc() is also a child, but the program needs it: it is called
+ * when its parent is cancelled. Source: context/context.go.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -38,8 +38,8 @@ GR_VECTOR(parent_vector, struct parent);
 struct child {
 	gr_obj obj, piece;
 	uint32_t parent; /* index */
-	/* Somebody else has its channel, or it has a function of
-	 * context.AfterFunc(); or this is true of one below it. */
+	/* Something else holds its channel, or it has a function of
+	 * context.AfterFunc(), or one of these is true of a context below. */
 	bool is_awaited;
 };
 GR_VECTOR(child_vector, struct child);
@@ -47,7 +47,8 @@ GR_VECTOR(child_vector, struct child);
 /** Children of one type. */
 struct group {
 	struct gr_finding row;
-	uint32_t most; /* the parent with most, of those who would lose some */
+	/* The parent with the most children, among those that lose some. */
+	uint32_t most;
 };
 GR_VECTOR(group_vector, struct group);
 
@@ -481,7 +482,8 @@ static struct gr_error *add_rows(struct finder *f)
 {
 	struct gr_error *err = find_groups(f);
 
-	// Each takes a mark of the graph. There are three such types.
+	// Each takes a mark of the graph. Three types of
+	// package context are children.
 	for (uint32_t i = 0; !err && i < f->groups.size && i < MAX_GROUPS; i++)
 		err = add_row(f, i);
 	return err;

@@ -7,8 +7,9 @@
  *
  * A table finds the first object of each content by a hash; bytes decide. If it
  * is full, objects whose content it does not have are left to another pass.
- * Each candidate waits in a ring while what it needs next comes into the cache:
- * its entry, then what is known of the object there, then the bytes of that.
+ * Each candidate waits in a ring while memory is prefetched for it: its slot in
+ * the table, then the parent and the reach of the object in that slot, then the
+ * bytes of that object.
  */
 #include "waste/checks/checks.h"
 

@@ -189,8 +189,8 @@ static int by_owner(const void *a, const void *b)
 	return (x->owner > y->owner) - (x->owner < y->owner);
 }
 
-/* Collect the roots in the stuck queues, as those of garbage, and those of
- * objects that are reached. */
+/* Collect the roots in stuck queues, without an owner, and the roots of
+ * finalizers and cleanups whose object is reached. */
 static struct gr_error *collect(struct finder *f, struct deferred_vector *ret)
 {
 	const struct gr_heap_graph *hg = f->run->answers->graph;
@@ -263,9 +263,9 @@ static struct gr_error *mark_left(struct finder *f,
 }
 
 /*
- * Cut what goes with the queue: its entries, and the finalizers of objects that
- * nothing else holds, but for those that hold themselves. One that only another
- * of these finalizers holds goes, too, however many there are in between.
+ * Cut the entries of the queue, and the finalizers of objects that only the
+ * queue holds. A finalizer of such an object may hold the next one: chains have
+ * any length. A finalizer that holds its own object is not cut.
  */
 static struct gr_error *cut_all(struct finder *f, struct gr_cut_sets *sets)
 {

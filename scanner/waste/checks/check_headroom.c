@@ -65,8 +65,8 @@ static void put_settings(struct gr_text *text, const struct gr_collector *c)
 					  sizeof(bytes)));
 }
 
-/* Say when the next cycle comes, as far as it is known. A limit of memory may
- * let it come sooner than GOGC does. */
+/* Say at which heap the next cycle ends, as far as it is known. A memory limit
+ * may end it at a smaller heap than GOGC does. */
 static void put_goal(struct gr_text *text, const struct gr_collector *c)
 {
 	char bytes[TEXT_BYTES];

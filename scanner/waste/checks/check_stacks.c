@@ -94,8 +94,9 @@ static struct gr_error *find_guard(struct finder *f)
 	return err;
 }
 
-/* Find the function of a goroutine. The runtime begins coroutines, finalizers
- * and main: they are known by the first function that is the user's. */
+/* Find the function of a goroutine. The runtime starts the goroutines of
+ * coroutines, finalizers and main.main. Their function is the outermost one of
+ * the program on their stack. */
 static struct gr_error *find_entry(struct finder *f,
 				   const struct gr_goroutine *g, uint64_t *ret)
 {

@@ -54,9 +54,10 @@ static struct gr_error *read_word(struct finder *f, uint64_t addr,
 	return err;
 }
 
-/* Read when it fires; 0: never, or not known. Where a timer has a status, one
- * that was stopped or moved stays where it is in the heap. Source:
- * runtime/time.go (timerWaiting and those below it). */
+/* Read the time at which a timer fires; 0: never, or not known. Until Go 1.22,
+ * a timer has a status, and a timer that was stopped or moved keeps its place
+ * in the heap of its P. Source: runtime/time.go (timerWaiting and the other
+ * states). */
 static struct gr_error *read_moment(struct finder *f, uint64_t timer,
 				    uint64_t *ret)
 {

@@ -81,7 +81,7 @@ struct gr_waste {
 	uint64_t small_rows, small_bytes;
 	/** Views whose lengths made no sense; they count as the whole array. */
 	uint64_t broken_views;
-	/** Arrays with too many separate views; they count as used whole. */
+	/** Objects with too many separate views; they count as used whole. */
 	uint64_t crowded_arrays;
 	struct gr_waste_asked *asked; /**< The checks of the options. */
 	size_t nasked;

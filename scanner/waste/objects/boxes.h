@@ -6,8 +6,8 @@
  * An interface points to the value, unless the value is a pointer itself.
  * Several values without pointers share a block of 16 bytes, which is free when
  * none of them is left. So the block of a value is saved only if the others are
- * values in interfaces or behind pointers to their type, too. What a root leads
- * to is none of these: a variable is no object that the value could be part of.
+ * values in interfaces or behind pointers to their type, too. A value that a
+ * root leads to does not count, because no object holds it.
  * Source: runtime/iface.go (convT), runtime/malloc.go (mallocgcTiny).
  */
 #ifndef GR_BOXES_H
@@ -18,7 +18,8 @@
 /** How a view holds its object. */
 enum gr_holding {
 	GR_HELD_OTHERWISE,
-	/** As a value that the tiny allocator has: by a pointer to its type. */
+	/** As a value of the tiny allocator: by an interface, or by a pointer
+	 * to its type. */
 	GR_HELD_AS_VALUE = 1 << 0,
 	GR_HELD_BY_INTERFACE = 1 << 1,
 };

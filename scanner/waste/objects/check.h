@@ -51,7 +51,7 @@ struct gr_waste_run {
 	struct gr_size_classes classes;
 	struct gr_reach_table
 		reach;	       /**< Which bytes of each object are in use. */
-	struct gr_boxes boxes; /**< Noted if a check has begun that. */
+	struct gr_boxes boxes; /**< Filled if a check needs it. */
 	struct gr_findings findings;
 	const struct gr_check *const *table; /**< By enum gr_waste_check. */
 	const struct gr_waste_options *options;

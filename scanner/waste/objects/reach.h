@@ -9,10 +9,11 @@
  * union of all views of an object is a list of separate intervals, almost
  * always one.
  *
- * An object takes 4 bytes and a bit. Large objects, those with several
- * intervals, and the few whose interval has both a start and a rest, have an
- * entry in a table. The table is limited, so that all together takes about 8
- * bytes an object at most; beyond that, objects count as used whole.
+ * An object takes 4 bytes and a bit. An object has an entry in a table if it is
+ * large, if it has several intervals, or if its interval starts after byte 0
+ * and has unused bytes at its end. The table is limited, so that everything
+ * together takes about 8 bytes an object at most. If the table is full, further
+ * objects count as used whole.
  */
 #ifndef GR_WASTE_REACH_H
 #define GR_WASTE_REACH_H
@@ -58,8 +59,8 @@ struct gr_error *gr_reach_init(struct gr_reach_table *reach,
 void gr_reach_deinit(struct gr_reach_table *reach);
 
 /**
- * Add a view of an object. @p bytes is the object's size behind its header, to
- * which the view is clipped.
+ * Add a view of an object. @p bytes is the object's size behind its header; the
+ * view lies in it.
  *
  * @return false if no memory is left.
  */

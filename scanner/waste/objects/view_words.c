@@ -270,8 +270,8 @@ void gr_views_follow(struct gr_views *v, const struct gr_slot *slot,
 	follow(v, slot, at, true);
 }
 
-void gr_views_follow_root(struct gr_views *v, const struct gr_slot *slot,
-			  const uint8_t *at)
+void gr_views_follow_fixed(struct gr_views *v, const struct gr_slot *slot,
+			   const uint8_t *at)
 {
 	follow(v, slot, at, false);
 }

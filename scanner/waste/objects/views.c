@@ -70,6 +70,9 @@ static const struct gr_slot *slot_of(struct gr_views *v,
 static void follow_words(struct gr_views *v, const struct words *words,
 			 const uint64_t *map, uint64_t first, uint64_t end)
 {
+	bool is_value = words->kind->form == GR_FORM_RECORD ||
+			words->kind->form == GR_FORM_ARRAY;
+
 	// Bounded by the words of the object.
 	for (uint64_t at = first; at < end && !v->err; at += 64) {
 		unsigned int n = end - at < 64 ? end - at : 64;
@@ -81,8 +84,14 @@ static void follow_words(struct gr_views *v, const struct words *words,
 		for (; bits; bits &= bits - 1) {
 			uint64_t word = at - first + __builtin_ctzll(bits);
 
-			gr_views_follow(v, slot_of(v, words, word),
-					words->host + word * GR_WORD_BYTES);
+			const struct gr_slot *slot = slot_of(v, words, word);
+			const uint8_t *host =
+				words->host + word * GR_WORD_BYTES;
+
+			if (is_value)
+				gr_views_follow(v, slot, host);
+			else
+				gr_views_follow_fixed(v, slot, host);
 		}
 	}
 }
@@ -183,7 +192,7 @@ static void follow_variable(struct gr_views *v, const struct gr_root *root,
 
 	if (off % GR_WORD_BYTES == 0 && plan->size_bytes <= root->bytes)
 		slot = gr_views_slot(v, plan, off / GR_WORD_BYTES);
-	gr_views_follow_root(v, slot, host);
+	gr_views_follow_fixed(v, slot, host);
 }
 
 /* A root that is a pointer itself. */

@@ -73,9 +73,10 @@ bool gr_views_add(struct gr_views *v, uint64_t addr, uint64_t reach,
 void gr_views_follow(struct gr_views *v, const struct gr_slot *slot,
 		     const uint8_t *at);
 
-/** The same of a word of a root. */
-void gr_views_follow_root(struct gr_views *v, const struct gr_slot *slot,
-			  const uint8_t *at);
+/** The same of a word that cannot have the value in its place: it is a root's,
+ * a closure's or a channel's. */
+void gr_views_follow_fixed(struct gr_views *v, const struct gr_slot *slot,
+			   const uint8_t *at);
 
 /** Follow all pointers of a value with a plan. */
 void gr_views_follow_value(struct gr_views *v, const struct gr_type_plan *plan,

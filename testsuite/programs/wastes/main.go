@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // One kind of waste, chosen by the first argument: the name of a check of
-// `goref waste`, `frugal` for a heap that wastes nothing, or structures at
-// random: `mix SEED N`, `mix-runtime SEED N` and `mix-shared SEED N`. It prints
-// the truth as one line of JSON. The bytes are measured: each structure is built
-// twice, as a program would have it after the change and as it is before, and the
-// heap is larger by what the change would save.
+// `goref waste`, `frugal` for a heap that wastes nothing, or `mix SEED N`,
+// `mix-runtime SEED N` or `mix-shared SEED N` for random structures. The
+// program prints the truth as one line of JSON. The bytes are measured: each
+// structure is built twice, as it is before the change and as it would be after
+// it. The difference in heap size is what the change would save.
 package main
 
 import (

@@ -494,8 +494,8 @@ func (w *weaver) weave() {
 	}
 }
 
-// plantMixRuntime makes all but goroutines. What nothing holds is in the queue
-// of finalizers then.
+// plantMixRuntime makes all structures but goroutines. After it, objects with
+// finalizers that nothing holds are in the queue of finalizers.
 func plantMixRuntime() {
 	seed, err := strconv.Atoi(os.Args[2])
 	check(err)
