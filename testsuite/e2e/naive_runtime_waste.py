@@ -407,7 +407,7 @@ def headroom(heap, facts, allocated):
     if has_limit:
         text += f" and GOMEMLIMIT is {size_text(setting['limit'])}"
     text += f": {size_text(heap.bytes)} of the heap is live, and a collection "
-    text += f"now would free {size_text(allocated - heap.bytes)}"
+    text += f"now would free at least {size_text(allocated - heap.bytes)}"
     if setting["percent"] >= 0:
         text += ", and the next one ends at a heap of "
         text += "at most " if has_limit else ""

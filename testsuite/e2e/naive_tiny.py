@@ -208,6 +208,12 @@ class Tiny:
         held = self.types[place.type].size
         return self.slot(held + more, False) - self.slot(held, False)
 
+    def gain(self, v, slots, holder, size, now):
+        """The bytes that a value saves in its holder. If it is shared, each
+        holder would have its own copy."""
+        growth = self.growth(holder, size, now)
+        return 0 if growth and len(self.all_uses(v)) > 1 else slots - growth
+
     # ----------------------------------------------------------------- objects
 
     def is_block(self, v):
@@ -252,7 +258,7 @@ class Tiny:
         if not self.is_alone(v, self.all_uses(v), info.size):
             return 0
         now = INTERFACE if is_boxed else WORD
-        return self.graph.slots[v] - self.growth(holder, info.size, now)
+        return self.gain(v, self.graph.slots[v], holder, info.size, now)
 
     def judge_array(self, v):
         size = self.types[self.graph.places[v].type].size
@@ -263,7 +269,7 @@ class Tiny:
         if used - lo != size or not self.is_alone(v, uses, size):
             return 0
         holder, _ = self.holder_of(v)
-        return self.graph.slots[v] - self.growth(holder, size, SLICE)
+        return self.gain(v, self.graph.slots[v], holder, size, SLICE)
 
     def judge_map(self, v):
         """An entry takes the header, and a bucket or group of eight."""
@@ -280,9 +286,8 @@ class Tiny:
             for each in self.graph.edges[v]
             if self.graph.vertices[each].type == info.name
         }
-        return (
-            slot + self.graph.slots[array] - self.growth(holder, size, WORD)
-        )
+        whole = slot + self.graph.slots[array]
+        return self.gain(v, whole, holder, size, WORD)
 
     def saved(self, v):
         """The bytes that an object would save. Above, two rules count too

@@ -129,7 +129,7 @@ def test_stacks(answers, variant, seed):
     addresses = [each["address"] for each in facts["goroutines"]]
     for row in rows_of(document, "goroutine-stack"):
         freed = naive["freed"][row["type"]]
-        text = f"Collections will free {size_text(freed)} of this: "
+        text = f"Collections would free {size_text(freed)} of this: "
         assert (text in row["advice"]) == (freed > 0), row
         assert int(row["example"], 16) in addresses
 

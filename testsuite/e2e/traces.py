@@ -135,7 +135,9 @@ class Trace:
         """End it by a signal, or wait for its end. Returns the last line."""
         if number is not None:
             self.popen.send_signal(number)
-        out, self.said = self.popen.communicate()
+        # communicate() would miss what interval() has read ahead.
+        out = self.popen.stdout.read()
+        _, self.said = self.popen.communicate()
         lines = [json.loads(line) for line in out.splitlines()]
         assert lines, self.said
         self.intervals += lines[:-1]

@@ -67,7 +67,7 @@ static const struct row rows[] = {
 	{ "expvars.Map", false, NULL },
 	{ "reflect.ptrMap", true, "reflect" },
 	{ "reflect.rtype", false, NULL },
-	{ "regexp.matchPool", true, "regexp" },
+	{ "regexp.matchPool", true, NULL },
 	{ "go.opentelemetry.io/otel/sdk/metric.MeterProvider", false,
 	  "go.opentelemetry.io/otel/sdk" },
 	{ "go.opentelemetry.io/otel/sdk/metric/internal.Sum[int64]", false,

@@ -80,10 +80,14 @@ static void put_goal(struct gr_text *text, const struct gr_collector *c)
 
 static void put_advice(struct gr_text *text, const struct gr_collector *c)
 {
-	if (c->gogc == DEFAULT_GOGC && !has_limit(c))
-		gr_text_put(text, ". Each byte that is no longer live lets the "
-				  "heap stay two bytes smaller.");
-	else if (c->gogc > DEFAULT_GOGC || c->gogc < 0)
+	if (c->gogc < 0)
+		gr_text_put(text,
+			    ". Setting GOGC, or a lower GOMEMLIMIT, takes "
+			    "less memory and more processor time.");
+	else if (c->gogc == DEFAULT_GOGC && !has_limit(c))
+		gr_text_put(text, ". The heap grows to about twice the bytes "
+				  "that are live, but to 4 MiB at least.");
+	else if (c->gogc > DEFAULT_GOGC)
 		gr_text_put(text, ". A lower GOGC takes less memory and more "
 				  "processor time.");
 	else if (c->gogc < DEFAULT_GOGC)
@@ -105,7 +109,7 @@ static struct gr_error *add(struct gr_waste_run *run,
 	put_settings(&text, c);
 	gr_text_put(&text,
 		    ": %s of the heap is live, and a collection now would "
-		    "free %s",
+		    "free at least %s",
 		    gr_text_bytes(live, bytes, sizeof(bytes)),
 		    gr_text_bytes(allocated > live ? allocated - live : 0,
 				  garbage, sizeof(garbage)));

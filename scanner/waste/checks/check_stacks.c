@@ -176,7 +176,7 @@ static const char *advise(struct finder *f, const struct group *group)
 		arena,
 		"Deep calls have grown these stacks: make such calls in "
 		"goroutines that end, or park fewer goroutines. Collections "
-		"will free %s of this: each halves a stack of which less than "
+		"would free %s of this: each halves a stack of which less than "
 		"a quarter is used.",
 		gr_text_bytes(group->shrinking, text, sizeof(text)));
 }

@@ -4,10 +4,11 @@
  * holder, in the place of the interface, pointer, slice or map that leads to
  * it.
  *
- * The holder is the object from which the walk first reached the value. An
- * object that several of them share counts once, there. The holder grows by the
- * value less what it replaces: if it is a record, to the slot of that size,
- * else by the bytes. That it may shrink is not counted.
+ * The holder is the object from which the walk first reached the value. It grows
+ * by the value less what it replaces: if it is a record, to the slot of that
+ * size, else by the bytes. That it may shrink is not counted. An object that
+ * several of them share counts once, there, and only if none of them grows: each
+ * would grow by its own copy.
  */
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -225,7 +226,8 @@ static uint64_t growth_of(const struct gr_waste_run *run,
 static void save(struct gr_waste_run *run, const struct gr_waste_object *object,
 		 uint64_t slots, uint64_t growth, struct gr_saving *ret)
 {
-	if (slots <= growth)
+	if (slots <= growth ||
+	    (growth && gr_bitmap_test(run->boxes.shared, object->obj)))
 		return;
 	ret->bytes = slots - growth;
 	ret->key = gr_waste_place(run, object->obj);

@@ -72,7 +72,6 @@ const struct gr_library gr_known_libraries[] = {
 	{ "encoding/json", "", "encoding/json", CACHES },
 	{ "encoding/xml", "", "encoding/xml", CACHES },
 	{ "encoding/gob", "", "encoding/gob", CACHES },
-	{ "regexp", "", "regexp", CACHES },
 	{ "unique", "", "unique", "Make handles for fewer distinct values." },
 	{ "gorm.io/gorm/schema", "", "gorm.io/gorm/schema", CACHES },
 	{ "github.com/json-iterator/go", "", "github.com/json-iterator/go",

@@ -5,13 +5,16 @@ struct gr_error *gr_boxes_init(struct gr_boxes *boxes, gr_obj nobjs)
 {
 	boxes->boxed = gr_bitmap_alloc(nobjs);
 	boxes->mixed = gr_bitmap_alloc(nobjs);
-	return boxes->boxed && boxes->mixed ? NULL : &gr_enomem;
+	boxes->shared = gr_bitmap_alloc(nobjs);
+	return boxes->boxed && boxes->mixed && boxes->shared ? NULL :
+							       &gr_enomem;
 }
 
 void gr_boxes_deinit(struct gr_boxes *boxes)
 {
 	free(boxes->boxed);
 	free(boxes->mixed);
+	free(boxes->shared);
 	memset(boxes, 0, sizeof(*boxes));
 }
 

@@ -26,8 +26,9 @@ enum gr_holding {
 
 /** Zero-initialised, it notes nothing. */
 struct gr_boxes {
-	uint64_t *boxed; /**< A bit an object: an interface holds it. */
-	uint64_t *mixed; /**< A bit an object: a view holds it otherwise. */
+	uint64_t *boxed;  /**< A bit an object: an interface holds it. */
+	uint64_t *mixed;  /**< A bit an object: a view holds it otherwise. */
+	uint64_t *shared; /**< A bit an object: it has several views. */
 };
 
 /** Note the views from now on. Needs gr_boxes_deinit() even if it fails. */
@@ -35,11 +36,17 @@ struct gr_error *gr_boxes_init(struct gr_boxes *boxes,
 			       gr_obj nobjs) GR_MUST_CHECK;
 void gr_boxes_deinit(struct gr_boxes *boxes);
 
-/** Note a view of an object; @p holding has bits of enum gr_holding. */
-static inline void gr_boxes_note(struct gr_boxes *boxes, gr_obj obj,
+/** Note a view of an object, before it is in @p reach; @p holding has bits of
+ * enum gr_holding. */
+static inline void gr_boxes_note(struct gr_boxes *boxes,
+				 const struct gr_reach_table *reach, gr_obj obj,
 				 uint64_t obj_bytes, unsigned int holding)
 {
-	if (obj_bytes > GR_TINY_BYTES || !boxes->boxed)
+	if (!boxes->boxed)
+		return;
+	if (reach->slots[obj])
+		gr_bitmap_set(boxes->shared, obj);
+	if (obj_bytes > GR_TINY_BYTES)
 		return;
 	if (holding & GR_HELD_BY_INTERFACE)
 		gr_bitmap_set(boxes->boxed, obj);

@@ -27,8 +27,8 @@ struct reader {
 	bool has_pointers; /* Its keys or elements may have some. */
 };
 
-/* The piece at an address: it is in use whole, and its words are the map's. */
-static struct piece take(struct gr_views *v, uint64_t addr)
+/* The piece at an address, whose words are the map's. */
+static struct piece find_piece(struct gr_views *v, uint64_t addr)
 {
 	const struct gr_heap *heap = v->run->heap;
 	const struct gr_span *span;
@@ -39,9 +39,15 @@ static struct piece take(struct gr_views *v, uint64_t addr)
 	uint64_t slot = gr_span_slot_addr(span, obj - span->first_obj);
 	uint64_t off = addr - span->base_addr;
 	gr_bitmap_set(v->walked, obj);
-	gr_views_add(v, addr, GR_VIEW_WHOLE, GR_VIEW_WHOLE);
 	return (struct piece){ span->host ? span->host + off : NULL,
 			       slot + span->elem_bytes - addr };
+}
+
+/* The piece at an address; all of it is in use. */
+static struct piece take(struct gr_views *v, uint64_t addr)
+{
+	gr_views_add(v, addr, GR_VIEW_WHOLE, GR_VIEW_WHOLE);
+	return find_piece(v, addr);
 }
 
 /* The piece at an address, if no map has had it yet. */
@@ -275,7 +281,8 @@ void gr_views_read_map(struct gr_views *v, struct gr_map_header header)
 	bool is_swiss = rt->layout.swiss_map.size_bytes;
 	uint64_t bytes = is_swiss ? rt->layout.swiss_map.size_bytes :
 				    rt->layout.hmap.size_bytes;
-	struct piece piece = take(v, header.addr);
+	// The word that leads to the header has added its view.
+	struct piece piece = find_piece(v, header.addr);
 
 	if (!piece.host || piece.bytes < bytes || !find_shape(v, header.type))
 		return;

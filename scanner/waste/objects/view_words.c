@@ -33,7 +33,8 @@ const struct gr_type_plan *gr_views_plan(struct gr_views *v, gr_type_id type)
 
 void gr_views_enter(struct gr_views *v, const struct gr_waiting_view *w)
 {
-	gr_boxes_note(&v->run->boxes, w->obj, w->bytes, w->holding);
+	gr_boxes_note(&v->run->boxes, &v->run->reach, w->obj, w->bytes,
+		      w->holding);
 	if (!gr_reach_add(&v->run->reach, w->obj, w->bytes, w->view))
 		fail(v, &gr_enomem);
 }

@@ -57,7 +57,14 @@ type Idle struct {
 	attrs map[string]int
 }
 
+// Two of these share a leaf: each would need a copy.
+type Sharer struct {
+	ID   int
+	Leaf *Leaf
+}
+
 var (
+	sharers     []*Sharer
 	boxed       []*Boxed
 	boxedTwins  []*boxedTwin
 	integers    []*Number
@@ -142,6 +149,14 @@ func buildIdle(wasteful bool) {
 	}
 }
 
+//go:noinline
+func buildSharers() {
+	for i := 0; i < planted; i++ {
+		leaf := newLeaf()
+		sharers = append(sharers, &Sharer{i, leaf}, &Sharer{i, leaf})
+	}
+}
+
 func plantTiny() {
 	plant("main.Boxed", ".Value", planted, buildBoxed)
 	plant("main.Number", ".Value", planted/2, buildIntegers)
@@ -149,4 +164,6 @@ func plantTiny() {
 	plant("main.Leafed", ".Leaf", planted, buildLeafed)
 	plant("main.Single", ".Items", planted, buildSingles)
 	plant("main.Idle", ".attrs", planted, buildIdle)
+	buildSharers()
+	note("main.Sharer", ".Leaf", 0, 0)
 }
