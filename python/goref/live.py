@@ -24,6 +24,7 @@ _OF_VALUES = ("values", "save-values")  # extents with objects without pointers
 
 Module = tuple[str, str | None, int | None, str]
 
+_LONG_MS = 500  # a pause for which there should be a better way
 _WITH_VALUES = (
     "; objects without pointers are copied, too: the answer reads values"
 )
@@ -212,9 +213,11 @@ class Look:
     def plan(self, about: str, size: str) -> str:
         if standing.of(self.pid) is standing.Standing.STOPPED:
             return f"{about} {size} to copy; a signal has stopped it before"
+        pause_ms = self.pause_s * 1e3
+        shorter = self._way_out(pause_ms / 2) if pause_ms > _LONG_MS else ""
         return (
             f"{about} {size} to copy, which stops it for {about} "
-            f"{duration(self.pause_s)}"
+            f"{duration(self.pause_s)}{shorter}"
         )
 
     def check_pause(self) -> None:

@@ -382,7 +382,8 @@ def test_wait_for_signals(farm, variant):
     assert (state["wait_reason"], state["count"]) == ("signal wait", 1)
     ms = run.json(2)["scheduler"]["ms"]
     (m,) = [m for m in ms if m["goroutine_id"] == row["id"]]
-    assert m["state"] == "waiting for a signal"
+    # The thread that takes the signal which ends the program may be this one.
+    assert m["state"] in ("waiting for a signal", "ending the program")
     assert run.json(3)["goroutines"] == []
 
 
