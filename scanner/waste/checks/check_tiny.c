@@ -4,11 +4,11 @@
  * holder, in the place of the interface, pointer, slice or map that leads to
  * it.
  *
- * The holder is the object from which the walk first reached the value. It grows
- * by the value less what it replaces: if it is a record, to the slot of that
- * size, else by the bytes. That it may shrink is not counted. An object that
- * several of them share counts once, there, and only if none of them grows: each
- * would grow by its own copy.
+ * The holder is the object from which the walk first reached the value. The
+ * holder grows by the value less what it replaces: if it is a record, to the
+ * slot of that size, else by the bytes. That it may shrink is not counted. A
+ * value that several objects share counts once, at its holder, and only if the
+ * holder does not grow: each of them would need a copy.
  */
 #include "base/cleanup.h"
 #include "base/text.h"

@@ -49,8 +49,8 @@ struct gr_waste_run {
 	struct gr_type_plans plans;
 	struct gr_waste_kinds kinds;
 	struct gr_size_classes classes;
-	struct gr_reach_table
-		reach;	       /**< Which bytes of each object are in use. */
+	/** Which bytes of each object are in use. */
+	struct gr_reach_table reach;
 	struct gr_boxes boxes; /**< Filled if a check needs it. */
 	struct gr_findings findings;
 	const struct gr_check *const *table; /**< By enum gr_waste_check. */
