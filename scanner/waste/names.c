@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "scan/answers.h"
 #include "waste/objects/places.h"
+#include "waste/type_owner.h"
 
 // --------------------------------------------------------------------- names
 
@@ -88,15 +89,24 @@ static struct gr_error *merge_all(struct gr_waste_run *run)
 	return err;
 }
 
-static void mark_small(struct gr_waste_run *run)
+/* Can nobody do what the row's advice says? */
+static bool is_fixed(const struct gr_waste_run *run,
+		     const struct gr_finding *row)
+{
+	return gr_waste_check(run, row->check)->is_for_author &&
+	       gr_type_is_of_library(&run->answers->stop->info, row->type);
+}
+
+static void leave_out(struct gr_waste_run *run)
 {
 	uint64_t least = gr_waste_min_bytes(run);
 
 	for (uint32_t i = 0; i < run->findings.rows.size; i++) {
 		struct gr_finding *row = &run->findings.rows.data[i];
+		bool is_small = !row->is_advice && row->bytes < least;
 
-		row->is_small = !row->is_advice && row->bytes < least;
-		if (row->row != i || !row->is_small)
+		row->is_left_out = is_small || is_fixed(run, row);
+		if (row->row != i || !is_small)
 			continue;
 		run->waste->small_rows++;
 		run->waste->small_bytes += row->bytes;
@@ -118,7 +128,7 @@ struct gr_error *gr_waste_name_rows(struct gr_waste_run *run)
 	if (!err)
 		err = merge_all(run);
 	if (!err)
-		mark_small(run);
+		leave_out(run);
 	return err;
 }
 
@@ -128,7 +138,7 @@ bool gr_waste_is_listed(const struct gr_waste_run *run, uint32_t row)
 {
 	const struct gr_finding *finding = &run->findings.rows.data[row];
 
-	return finding->row == row && !finding->is_small;
+	return finding->row == row && !finding->is_left_out;
 }
 
 /* Most bytes first; then in the order of the checks and of names. */

@@ -17,7 +17,7 @@ static struct gr_error *collect(struct gr_waste_run *run,
 
 		err = gr_runtime_step(run->heap->rt, 1);
 		for (uint32_t k = row->first_cut;
-		     !err && !row->is_small && k < row->end_cut; k++) {
+		     !err && !row->is_left_out && k < row->end_cut; k++) {
 			err = gr_runtime_append(run->heap->rt, gr_cut_vector,
 						ret, findings->cuts.data[k]);
 			if (!err)

@@ -246,7 +246,7 @@ class Tiny:
         most = MOST_IN_BOX
         if not self.types.leaves(number) and self.graph.is_noscan[v]:
             most = MOST_BEHIND_POINTER
-        if info.size > most or info.name.startswith(("runtime.", "internal/")):
+        if info.size > most:
             return 0
         holder, _ = self.holder_of(v)
         if not is_boxed:

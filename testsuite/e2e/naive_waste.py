@@ -12,6 +12,8 @@ import struct
 from collections import Counter, defaultdict, deque
 from typing import NamedTuple
 
+from goref import packages
+
 # runtime/sizeclasses.go, the same in all releases.
 CLASSES = [
     8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224,
@@ -351,7 +353,8 @@ def duplicate_strings(heap):
 
 
 def records(heap):
-    """The objects that are one value of a struct, by type."""
+    """The objects that are one value of a struct that an author can change, by
+    type."""
     found = defaultdict(list)
     for each in seen(heap):
         if len(each.types) == 1:
@@ -359,7 +362,9 @@ def records(heap):
             info = heap.types[number]
             is_whole = set(each.views) == {View(0, info.size, info.size)}
             fits = heap.slot(info.size, each.is_noscan) == each.slot
-            if info.kind == "struct" and is_whole and fits:
+            whose = packages.origin(packages.package_of(info.name), packages.NONE)
+            is_theirs = whose not in ("std", "runtime")
+            if info.kind == "struct" and is_theirs and is_whole and fits:
                 found[number].append(each)
     return found
 

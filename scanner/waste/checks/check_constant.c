@@ -163,6 +163,7 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 const struct gr_check gr_check_constant = {
 	.id = GR_WASTE_CONSTANT_FIELD,
 	.advice = "Remove these fields, or move them out of the struct.",
+	.is_for_author = true,
 	.begin = begin,
 	.reached = reached,
 	.end = end,

@@ -131,6 +131,7 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 const struct gr_check gr_check_field_order = {
 	.id = GR_WASTE_FIELD_ORDER,
 	.advice = "Order the fields by alignment, the largest first.",
+	.is_for_author = true,
 	.begin = begin,
 	.reached = reached,
 	.end = end,

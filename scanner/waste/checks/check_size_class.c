@@ -153,6 +153,7 @@ static struct gr_error *name(struct gr_waste_run *run, uint64_t key,
 const struct gr_check gr_check_size_class = {
 	.id = GR_WASTE_SIZE_CLASS,
 	.advice = "Make the type smaller: it is just over a size class.",
+	.is_for_author = true,
 	.begin = begin,
 	.reached = reached,
 	.end = end,

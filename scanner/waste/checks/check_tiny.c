@@ -11,11 +11,9 @@
  * holder does not grow: each of them would need a copy.
  */
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "waste/checks/by_type.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/map_memory.h"
-#include "waste/checks/struct_layout.h"
 
 enum {
 	MAX_BOX_BYTES = 16,  /* of a value in an interface */
@@ -57,15 +55,6 @@ static bool may_be_leaf(const struct gr_waste_run *run,
 	return gr_types_get(run->types, id)->size_bytes <=
 	       (gr_type_plan_is_empty(kind->plan) ? MAX_LEAF_BYTES :
 						    MAX_BOX_BYTES);
-}
-
-/* Does the kind belong to a type that the program's author may change? */
-static bool is_theirs(const struct gr_types *types, gr_type_id id)
-{
-	const char *name = gr_types_get(types, id)->name;
-
-	return !gr_has_prefix(name, "runtime.") &&
-	       !gr_has_prefix(name, "internal/");
 }
 
 static struct gr_error *make_map(struct gr_waste_run *run,
@@ -260,7 +249,7 @@ static void judge_leaf(struct gr_waste_run *run, struct state *s,
 	if (!is_boxed && (!link || !link->by_pointer || link->by_other ||
 			  !object->span->is_noscan))
 		return;
-	if (!is_theirs(run->types, type) || !is_alone(run, object, bytes))
+	if (!is_alone(run, object, bytes))
 		return;
 	save(run, object, object->slot_bytes,
 	     growth_of(run, link, bytes,
@@ -342,6 +331,7 @@ const struct gr_check gr_check_tiny = {
 	.advice = "Store these small values in their holder and not behind a "
 		  "pointer, an interface, a slice or a map.",
 	.is_by_place = true,
+	.is_for_author = true,
 	.begin = begin,
 	.reached = reached,
 	.end = end,

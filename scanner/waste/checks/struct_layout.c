@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "waste/checks/struct_layout.h"
 
-#include "base/text.h"
-
 static uint64_t round_up(uint64_t n, uint64_t align)
 {
 	return align ? (n + align - 1) & ~(align - 1) : n;
@@ -71,7 +69,5 @@ bool gr_struct_can_change(const struct gr_type *type)
 {
 	return type->kind == GR_KIND_STRUCT && type->role != GR_ROLE_CLOSURE &&
 	       type->role != GR_ROLE_SCHEDULER &&
-	       !gr_has_prefix(type->name, "runtime.") &&
-	       !gr_has_prefix(type->name, "internal/") &&
 	       !strstr(type->name, "._Ctype_");
 }

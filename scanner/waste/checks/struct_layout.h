@@ -41,8 +41,8 @@ struct gr_error *gr_struct_layout_of(struct gr_types *types, gr_type_id id,
 				     bool *is_ours) GR_MUST_CHECK;
 
 /**
- * Can the program's author change the type? The runtime's own types are not
- * theirs, nor is the layout of a struct of C. A closure has no declaration.
+ * Is the type declared in Go, so that its author can change it? The layout of a
+ * struct of C is not theirs. A closure has no declaration.
  */
 bool gr_struct_can_change(const struct gr_type *type);
 

@@ -26,7 +26,8 @@ struct gr_finding {
 	uint32_t first_cut, end_cut;
 	/** The row that it is counted in, once rows of one name are one. */
 	uint32_t row;
-	bool is_small; /**< Below min_share. */
+	/** Below min_share, or of a type that nobody can change. */
+	bool is_left_out;
 };
 GR_VECTOR(gr_finding_vector, struct gr_finding);
 
