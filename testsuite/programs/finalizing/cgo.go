@@ -6,6 +6,7 @@ package main
 
 /*
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -15,20 +16,36 @@ static void close_handle(void)
 		pause();
 }
 
-// Two blocks, one behind the other; and the bytes of their chunks. An old word
-// of the stack would hold a block, too.
-static void *make_blocks(size_t size, size_t *bytes)
+struct blocks {
+	size_t size, *bytes;
+	void **ret;
+};
+
+static void *fill_blocks(void *arg)
 {
-	void **first = calloc(1, size), **second = calloc(1, 2 * size);
-	volatile char words[1 << 14];
+	struct blocks *b = arg;
+	void **first = calloc(1, b->size), **second = calloc(1, 2 * b->size);
 
 	if (!first || !second)
 		abort();
 	*first = second;
-	*bytes = malloc_usable_size(first) + malloc_usable_size(second) + 16;
-	for (size_t i = 0; i < sizeof(words); i++)
-		words[i] = 0;
-	return first;
+	*b->bytes = malloc_usable_size(first) + malloc_usable_size(second) + 16;
+	*b->ret = first;
+	return NULL;
+}
+
+// Two blocks, one behind the other; and the bytes of their chunks. An old word
+// of a stack would hold a block, too, and so would a number that is the address
+// of one. So a thread allocates them that ends: its stack is gone, and its
+// arena is far above the numbers that a program has.
+static void make_blocks(size_t size, void **ret, size_t *bytes)
+{
+	struct blocks b = { size, bytes, ret };
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, fill_blocks, &b) ||
+	    pthread_join(thread, NULL))
+		abort();
 }
 */
 import "C"
@@ -54,7 +71,8 @@ var common *Conn
 
 func newConn() *Conn {
 	var bytes C.size_t
-	conn := &Conn{nil, new([1024]uint64), C.make_blocks(blockBytes, &bytes)}
+	conn := &Conn{data: new([1024]uint64)}
+	C.make_blocks(blockBytes, &conn.block, &bytes)
 	cBytes = int(bytes)
 	return conn
 }
