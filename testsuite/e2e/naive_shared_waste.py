@@ -283,25 +283,28 @@ class Pools:
                 self.holders[addr] = tables
 
     def name(self, addr):
-        """The variable that a pool lies in, or that leads to it, or else the
-        type of the object."""
+        """The object's type that a pool lies in, and its field there; or the
+        variable that it lies in, or that leads to it."""
         graph = self.graph
         v = graph.find(addr)
         if v is not None and graph.places[v].form != "header":
-            return graph.vertices[v].type
+            off = addr - graph.starts[v]
+            fields = graph.types[graph.places[v].type].fields
+            (field,) = (f.name for f in fields if f.offset == off)
+            return graph.vertices[v].type, f".{field}"
         for root, name in graph.variables("main."):
             place = graph.scan.value_place(root)
             if place.addr is None:
                 continue
             info = graph.types[place.type]
             if v is not None and v in graph.edges[root]:
-                return name
+                return name, ""
             if place.addr <= addr < place.addr + info.size:
                 if info.kind != "array":
-                    return name
+                    return name, ""
                 size = graph.types[info.elem].size
-                return f"{name}[{(addr - place.addr) // size}]"
-        return None
+                return f"{name}[{(addr - place.addr) // size}]", ""
+        return None, ""
 
     def rows(self):
         """Only pools with such an array hold it."""
@@ -317,7 +320,7 @@ class Pools:
             held = [v for v in arrays if v not in left]
             if held:
                 yield Row(
-                    self.name(addr), "", graph.bytes(held) - median * len(held),
+                    *self.name(addr), graph.bytes(held) - median * len(held),
                     len(held), min(graph.starts[v] for v in held),
                     f" of {len(held):,} of {items:,} are",
                 )  # fmt: skip

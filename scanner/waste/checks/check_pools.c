@@ -13,6 +13,7 @@
 #include "graph/sets.h"
 #include "mark/tree.h"
 #include "naming/memory_name.h"
+#include "naming/word_name.h"
 #include "scan/answers.h"
 #include "waste/checks/checks.h"
 #include "waste/checks/free_lists.h"
@@ -23,6 +24,9 @@ enum {
 	MAX_SLICES = 64, /* of one buffer */
 	TEXT_BYTES = 32,
 };
+
+/* The first word of a sync.Pool. */
+#define LOCAL ".local"
 
 /** The largest array of a buffer. */
 struct array {
@@ -443,7 +447,29 @@ static void judge_object(struct gr_waste_run *run,
 	ret->bytes = object->slot_bytes - f->pools.data[ret->key].median;
 }
 
-/* Name a pool: the variable, or the struct that it lies in. */
+/* Name the field of an object that is a pool: `.pool` by the name of the pool's
+ * first word, `.pool.local`. A name that ends otherwise is none of a pool. */
+static struct gr_error *name_field(struct finder *f, const struct pool *pool,
+				   gr_obj obj, const char **ret)
+{
+	struct gr_answers *answers = f->run->answers;
+	uint64_t off = pool->addr - gr_heap_object_addr(f->run->heap, obj);
+	struct gr_word_name word;
+	struct gr_error *err = gr_word_find_name(
+		answers->stop, obj, gr_parents_label(f->run->parents, obj), off,
+		&word);
+
+	if (err)
+		return err;
+	size_t n = strlen(word.text), tail = strlen(LOCAL);
+	if (n <= tail || strcmp(word.text + n - tail, LOCAL) != 0)
+		return NULL;
+	*ret = gr_arena_intern(&answers->stop->program->arena, word.text,
+			       n - tail);
+	return *ret ? NULL : &gr_enomem;
+}
+
+/* Name a pool: the variable, or the struct that it lies in and its field. */
 static struct gr_error *name_pool(struct finder *f, const struct pool *pool,
 				  const char **type, const char **field)
 {
@@ -459,12 +485,15 @@ static struct gr_error *name_pool(struct finder *f, const struct pool *pool,
 		return err;
 	*type = name.path;
 	gr_obj obj = gr_heap_object_at(f->run->heap, pool->addr, &span);
-	if (!**type && obj != GR_OBJ_NONE)
+	if (!**type && obj != GR_OBJ_NONE) {
 		*type = gr_memory_name(answers->stop->program,
 				       gr_parents_label(f->run->parents, obj));
+		if (**type)
+			err = name_field(f, pool, obj, field);
+	}
 	if (!**type)
 		*type = "sync.Pool";
-	return NULL;
+	return err;
 }
 
 static struct gr_error *name(struct gr_waste_run *run, uint64_t key,

@@ -2,7 +2,8 @@
 /*
  * A place is the path of names over which the walk first reached an object: up
  * to a struct, or to a root. Slices, maps and other containers have no names of
- * their own: the path goes on with the field that holds them.
+ * their own, nor has a value alone, such as the slice that a `*[]byte` leads
+ * to: the path goes on with the field that holds them.
  */
 #include "waste/objects/places.h"
 
@@ -25,14 +26,24 @@ static const struct gr_tree *tree_of(const struct gr_waste_run *run)
 }
 
 /* Has memory with this label no name of its own? */
-static bool is_container(const struct gr_waste_run *run, uint32_t label)
+static bool is_nameless(const struct gr_waste_run *run, uint32_t label)
 {
 	gr_type_id id = label & ~(uint32_t)GR_LABEL_FLAGS;
 
 	if (label == GR_TYPE_NONE)
 		return false;
-	return (label & GR_LABEL_DATA) ||
-	       gr_types_get(run->types, id)->kind == GR_KIND_ARRAY;
+	if (label & GR_LABEL_DATA)
+		return true;
+	switch (gr_types_get(run->types, id)->kind) {
+	case GR_KIND_ARRAY:
+	case GR_KIND_INTERFACE:
+	case GR_KIND_PTR:
+	case GR_KIND_SLICE:
+	case GR_KIND_STRING:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* The object above whose field holds the place; GR_OBJ_NONE: a root does, or
@@ -50,7 +61,7 @@ uint64_t gr_waste_place(struct gr_waste_run *run, gr_obj obj)
 		gr_obj from = gr_parents_from(run->parents, obj);
 
 		if (from == GR_OBJ_NONE || from >= run->heap->nobjs ||
-		    !is_container(run, gr_parents_label(run->parents, from)))
+		    !is_nameless(run, gr_parents_label(run->parents, from)))
 			break;
 		key = gr_hash_number(key) + gr_parents_node(run->parents, from);
 		obj = from;
@@ -117,7 +128,7 @@ struct gr_error *gr_waste_place_name(struct gr_waste_run *run, gr_obj obj,
 	while (n <= MAX_HOPS) {
 		from = above(run, hops[n - 1]);
 		if (from == GR_OBJ_NONE ||
-		    !is_container(run, gr_parents_label(run->parents, from)))
+		    !is_nameless(run, gr_parents_label(run->parents, from)))
 			break;
 		hops[n++] = from;
 	}

@@ -30,7 +30,14 @@ type Emptied struct {
 	Data []byte
 }
 
+// The slice itself is an object, which has no field of its own.
+type Behind struct {
+	ID   int
+	Data *[]byte
+}
+
 var (
+	behinds []*Behind
 	chunks  []*Chunk
 	numbers []*Numbers
 	links   []*Links
@@ -56,6 +63,19 @@ func buildChunks(wasteful bool) {
 		if wasteful {
 			chunks[i] = newChunk(i, 40, 128)
 		}
+	}
+}
+
+//go:noinline
+func buildBehinds(wasteful bool) {
+	behinds = make([]*Behind, planted/4)
+	for i := range behinds {
+		chunk := newChunk(i, 40, 40)
+		if wasteful {
+			chunk = newChunk(i, 40, 128)
+		}
+		behinds[i] = &Behind{i, new([]byte)}
+		*behinds[i].Data = chunk.Data
 	}
 }
 
@@ -134,6 +154,7 @@ func buildGrown(wasteful bool) {
 
 func plantCapacity() {
 	plant("main.Chunk", ".Data", planted, buildChunks)
+	plant("main.Behind", ".Data", planted/4, buildBehinds)
 	plant("main.Numbers", ".Values", planted, buildNumbers)
 	plant("main.Links", ".Items", planted/8, buildLinks)
 	plant("main.Both", ".Short|.Long", planted/8, buildBoth)
