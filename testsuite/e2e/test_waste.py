@@ -245,6 +245,10 @@ def test_saved_files(planted, variant, tmp_path):
     needs = {"duplicate-strings", "constant-field"}
     expected = [row for row in whole["checks"] if row["check"] not in needs]
     assert without["checks"] == expected
+    done = run_cli(["open", files[0], "waste", "--checks", ",".join(needs)])
+    assert (done.returncode, done.stdout) == (1, "")
+    [line] = done.stderr.splitlines()
+    assert "was saved without values" in line
 
 
 def opened(file):

@@ -106,7 +106,13 @@ def test_advice_without_bytes():
     row = finding("gc-headroom", 0, 0, type=None, field=None, example=None)
     lines = report(waste(row)).lines()
     assert lines[1].split() == ["gc-headroom", "(the", "whole", "program)"]
-    assert lines[-1].startswith("no check found anything that would save")
+    assert lines[-1].startswith(
+        "besides this advice, no check found anything that would save"
+    )
+    alone = waste(row, asked=(asked("gc-headroom"),))
+    assert report(alone, checks=["gc-headroom"]).lines()[-1] == (
+        "this advice saves no bytes by itself"
+    )
 
 
 def test_nothing():

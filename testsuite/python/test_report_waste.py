@@ -37,6 +37,24 @@ def test_section():
     assert "goref core c waste" in shown
 
 
+def test_advice_names_its_place():
+    """Each pool has a sentence with its own numbers; a sentence that is about
+    several findings stands once."""
+    found = part(
+        finding("pool", field=".a", advice="Of 3, 1 is large."),
+        finding(field=".clipped"),
+        finding("pool", field=".b", advice="Of 7, 2 are large."),
+        finding(field=".too"),
+    )
+    shown = "".join(section(document(waste=found)).itertext())
+    advice = shown[shown.index("What to do") :]
+    assert "pool in main.T.a: Of 3, 1 is large." in advice
+    assert "pool in main.T.b: Of 7, 2 are large." in advice
+    assert advice.count("slice-capacity: ") == 1
+    assert ".clipped" not in advice and ".too" not in advice
+    assert advice.index(".a") < advice.index("slice-capacity")
+
+
 def test_nothing_to_save():
     shown = "".join(texts(part(small_rows=1, small_bytes=9)))
     assert "No check found anything that would save 1 % of the heap" in shown

@@ -204,8 +204,8 @@ def total_line(found: Waste) -> str:
 def nothing_line(
     found: Waste, min_share: float, is_partial: bool, is_about_all: bool
 ) -> str:
-    """No finding: that is said of the checks that were made. is_about_all: all
-    checks were asked for."""
+    """No finding that saves bytes: that is said of the checks that were made.
+    is_about_all: all checks were asked for."""
     made = [asked.check for asked in found.asked if asked.why_not is None]
     if not made:
         return "no check was made"
@@ -213,11 +213,14 @@ def nothing_line(
     most = f"that would save {least}" if min_share else "to save"
     where = "in what could be read, " if is_partial else ""
     if len(made) == 1:
+        if found.rows:
+            return "this advice saves no bytes by itself"
         return f"{where}{made[0]} found nothing {most}"
     who = "no check"
     if not is_about_all or len(made) < len(found.asked):
         who = f"none of {len(made)} checks"
-    return f"{where}{who} found anything {most}"
+    besides = "besides this advice, " if found.rows else ""
+    return f"{where}{besides}{who} found anything {most}"
 
 
 def overview_line(found: Waste) -> str:

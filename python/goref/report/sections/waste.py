@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -78,13 +79,14 @@ def _example(address: str | None) -> Cell:
 
 
 def _advice(found: Mapping[str, Any]) -> Element:
-    """Each sentence once, in the order of the findings."""
-    said = dict.fromkeys((r["check"], r["advice"]) for r in found["checks"])
-    return el(
-        "ul",
-        None,
-        [
-            el("li", None, code(check), ": ", prose(advice))
-            for check, advice in said
-        ],
-    )
+    """Each sentence once, in the order of the findings. If a check has several
+    ones, each names the place that it is about."""
+    said: dict[tuple[str, str], Mapping[str, Any]] = {}
+    for row in found["checks"]:
+        said.setdefault((row["check"], row["advice"]), row)
+    sentences = Counter(check for check, _ in said)
+    items = []
+    for (check, advice), row in said.items():
+        where = [" in ", code(place_of(row))] if sentences[check] > 1 else []
+        items.append(el("li", None, code(check), *where, ": ", prose(advice)))
+    return el("ul", None, items)
