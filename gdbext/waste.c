@@ -16,9 +16,9 @@ static bool parse_check(PyObject *item, uint32_t *checks)
 		*checks |= 1U << i;
 		return true;
 	}
-	if (text)
-		PyErr_Format(gr_py_argument_error, "no check of waste: %s",
-			     text);
+	// A name that is no text, or no UTF-8, is none of a check, either.
+	PyErr_Clear();
+	PyErr_Format(gr_py_argument_error, "no check of waste: %R", item);
 	return false;
 }
 

@@ -392,7 +392,7 @@ class Heap:
         if isinstance(checks, str):
             checks = (checks,)
         names = None if checks is None else tuple(checks)
-        if not 0 <= min_share <= 1:
+        if not isinstance(min_share, (int, float)) or not 0 <= min_share <= 1:
             raise ValueError(f"goref: min_share is not 0 to 1: {min_share!r}")
         try:
             return self._asked().waste(names, round(min_share * 1_000_000))

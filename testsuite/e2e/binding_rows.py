@@ -166,6 +166,8 @@ def look_at_waste(scan):
     assert {row.check for row in every.rows} <= {a.check for a in every.asked}
     for wrong in (
         {"checks": ("no-such-check",)},
+        {"checks": ("\udc80", 1)},
+        {"checks": (1,)},
         {"min_share": -1},
         {"min_share": 1_000_001},
         {"min_share": 1 << 32},

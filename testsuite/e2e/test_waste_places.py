@@ -180,7 +180,16 @@ with goref.core(sys.argv[2], sys.argv[1]) as heap:
     print(json.dumps([row._asdict() for row in found.rows]))
     assert [a.check for a in found.asked] == ["slice-capacity", "pool"]
     assert heap.waste("pool", 0).asked == found.asked[1:]
-    for wrong in {"checks": ["none"]}, {"min_share": 2}, {"min_share": -1}:
+    for wrong in (
+        {"checks": ["none"]},
+        {"checks": [1]},
+        {"checks": "\\udc80"},
+        {"min_share": 2},
+        {"min_share": -1},
+        {"min_share": "1%"},
+        {"min_share": None},
+        {"min_share": float("nan")},
+    ):
         try:
             print(heap.waste(**wrong))
         except ValueError as problem:
