@@ -103,10 +103,11 @@ static void leave_out(struct gr_waste_run *run)
 
 	for (uint32_t i = 0; i < run->findings.rows.size; i++) {
 		struct gr_finding *row = &run->findings.rows.data[i];
+		bool is_others = is_fixed(run, row);
 		bool is_small = !row->is_advice && row->bytes < least;
 
-		row->is_left_out = is_small || is_fixed(run, row);
-		if (row->row != i || !is_small)
+		row->is_left_out = is_others || is_small;
+		if (row->row != i || is_others || !is_small)
 			continue;
 		run->waste->small_rows++;
 		run->waste->small_bytes += row->bytes;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `goref attach' says of a pause before it stops the process."""
+"""The words of `goref attach' about a pause, before it stops the process."""
 
 import os
 

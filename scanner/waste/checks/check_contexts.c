@@ -389,7 +389,9 @@ static struct gr_error *cut_group(struct finder *f, uint32_t group)
 	for (size_t i = 0; !err && i < f->children.size; i++) {
 		const struct child *child = &f->children.data[i];
 
-		if (!child->is_awaited && gr_bitmap_test(joined, child->obj))
+		err = gr_runtime_step(f->rt, 1);
+		if (!err && !child->is_awaited &&
+		    gr_bitmap_test(joined, child->obj))
 			err = cut_child(f, child, group);
 	}
 	return err;

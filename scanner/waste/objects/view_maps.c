@@ -187,13 +187,16 @@ static void take_list(struct reader *r, struct piece extra,
 	if (!slice.host || slice.bytes < 3 * GR_WORD_BYTES)
 		return;
 	uint64_t count = gr_load_u64(slice.host + GR_WORD_BYTES);
-	list = take(r->v, gr_load_u64(slice.host));
-	// Bounded by the bytes of the list.
+	list = take_new(r->v, gr_load_u64(slice.host));
+	// Bounded by the bytes of the list, which is read once.
 	for (uint64_t i = 0;
 	     list.host && i < count && (i + 1) * GR_WORD_BYTES <= list.bytes &&
 	     !r->v->err;
-	     i++)
+	     i++) {
 		take(r->v, gr_load_u64(list.host + i * GR_WORD_BYTES));
+		if (!r->v->err)
+			r->v->err = gr_runtime_step(r->v->run->heap->rt, 1);
+	}
 }
 
 static void read_hmap(struct reader *r, const uint8_t *host)
