@@ -6,7 +6,8 @@
  * An injected call uses the instruction by which the thread itself entered the
  * kernel. Only registers that this instruction may change or that hold its
  * arguments are altered. If we are killed before they are restored, the thread
- * continues after its own call as if that call had ended early.
+ * makes the injected call and continues after its own call. The result of the
+ * injected call is then that of its own: a process ID, 0 or an error.
  */
 #ifndef GR_SNAPSHOT_ARCH_H
 #define GR_SNAPSHOT_ARCH_H
@@ -26,14 +27,14 @@ enum {
 enum gr_fitness {
 	GR_FITNESS_NONE,  /**< Not on its way out of a system call. */
 	GR_FITNESS_CALL,  /**< In some system call. */
-	GR_FITNESS_FUTEX, /**< In a wait that may end early at any time. */
+	GR_FITNESS_FUTEX, /**< In a wait that may end early with any result. */
 };
 
 /** The fitness of a stopped thread, from its registers. */
 enum gr_fitness gr_arch_fitness(const struct user_regs_struct *regs);
 
 /**
- * The fitness of a thread in the system call @p number, as in
+ * The best possible fitness of a thread in the system call @p number, as in
  * /proc/PID/task/TID/syscall.
  */
 enum gr_fitness gr_arch_call_fitness(long number);

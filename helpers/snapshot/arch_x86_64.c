@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "helpers/snapshot/arch.h"
 
+#include <linux/futex.h>
 #include <sys/syscall.h>
 
 #ifndef __x86_64__
@@ -28,12 +29,23 @@ bool gr_arch_is_interrupted(const struct user_regs_struct *regs)
 	return -ERESTART_RESTARTBLOCK <= result && result <= -ERESTARTSYS;
 }
 
+/*
+ * True in a futex wait as Go's runtime makes it, which ignores the result. glibc
+ * waits for semaphores and condition variables with FUTEX_WAIT_BITSET and ends
+ * the process if the result is positive, as that of clone is.
+ */
+static bool is_futex_wait(const struct user_regs_struct *regs)
+{
+	return (int)regs->rsi == FUTEX_WAIT_PRIVATE &&
+	       gr_arch_is_interrupted(regs);
+}
+
 enum gr_fitness gr_arch_fitness(const struct user_regs_struct *regs)
 {
 	if (regs->cs != USER_CS)
 		return GR_FITNESS_NONE;
 	enum gr_fitness fitness = gr_arch_call_fitness((int64_t)regs->orig_rax);
-	if (fitness == GR_FITNESS_FUTEX && !gr_arch_is_interrupted(regs))
+	if (fitness == GR_FITNESS_FUTEX && !is_futex_wait(regs))
 		return GR_FITNESS_CALL;
 	return fitness;
 }

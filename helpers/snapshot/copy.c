@@ -27,6 +27,13 @@ enum {
 	BETWEEN_TRIES_US = 2000,
 	/* Limit of tries to end the zombies. */
 	MAX_END_TRIES = 500,
+	/*
+	 * The first tries accept only a thread in a futex wait. A thread in
+	 * another call would get a wrong result if we were killed. Each try to
+	 * copy stops the process; each try to end the zombies, only one thread.
+	 */
+	FUTEX_TRIES = 5,
+	FUTEX_END_TRIES = 100,
 	/* Stack address of B. If B ever runs by itself, it faults at once. */
 	NO_STACK = 16,
 	/* Minimum time to copy one page of page tables. */
@@ -113,10 +120,11 @@ static struct gr_error *make_between(struct gr_process_copy *copy,
  * function, whether it succeeds or not.
  */
 static struct gr_error *copy_stopped(struct gr_process_copy *copy,
-				     int64_t max_pause_us)
+				     int64_t max_pause_us,
+				     enum gr_fitness least)
 {
 	struct gr_threads *threads = &copy->threads;
-	struct gr_task *t = gr_threads_pick(threads);
+	struct gr_task *t = gr_threads_pick(threads, least);
 	struct gr_error *err = NULL;
 
 	if (t)
@@ -139,6 +147,11 @@ static struct gr_error *copy_stopped(struct gr_process_copy *copy,
 	return err;
 }
 
+static enum gr_fitness least_fitness(int try, int futex_tries)
+{
+	return try < futex_tries ? GR_FITNESS_FUTEX : GR_FITNESS_CALL;
+}
+
 static bool may_try_again(const struct gr_error *err, int *late)
 {
 	return !err || err->code == GR_ERROR_INTERRUPTED ||
@@ -154,7 +167,8 @@ static struct gr_error *stop_and_copy(struct gr_process_copy *copy,
 	for (int i = 0; i < MAX_TRIES; i++) {
 		err = gr_threads_stop(&copy->threads);
 		if (!err)
-			err = copy_stopped(copy, max_pause_us);
+			err = copy_stopped(copy, max_pause_us,
+					   least_fitness(i, FUTEX_TRIES));
 		if (copy->between.tid || !may_try_again(err, &late))
 			return err;
 		gr_error_destroy(err);
@@ -244,10 +258,13 @@ static struct gr_error *wait_in(struct gr_task *t, const pid_t own_tids[2])
 	if (err)
 		return err;
 	for (int i = 0; !err && i < 2; i++) {
-		const uint64_t args[GR_CALL_ARGS] = { (uint64_t)own_tids[i], 0,
-						      __WALL | WNOHANG };
+		// Its result is 0, and not a process ID as that of wait4.
+		const uint64_t args[GR_CALL_ARGS] = { P_PID,
+						      (uint64_t)own_tids[i], 0,
+						      WEXITED | __WALL |
+							      WNOHANG };
 		if (own_tids[i])
-			err = gr_inject_call(t, SYS_wait4, args,
+			err = gr_inject_call(t, SYS_waitid, args,
 					     gr_now_us() + SHORT_CALL_US,
 					     &call);
 	}
@@ -267,7 +284,8 @@ static struct gr_error *end_zombies(struct gr_process_copy *copy)
 	size_t nth = 0;
 
 	for (int i = 0; i < MAX_END_TRIES; i++) {
-		struct gr_task *t = gr_threads_stop_one(threads, &nth);
+		struct gr_task *t = gr_threads_stop_one(
+			threads, least_fitness(i, FUTEX_END_TRIES), &nth);
 		struct gr_error *err = t ? wait_in(t, own_tids) : NULL;
 		if (t)
 			gr_threads_release(threads);

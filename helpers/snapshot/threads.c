@@ -145,9 +145,10 @@ static enum gr_fitness fitness_of(const struct gr_threads *threads,
 	return fitness;
 }
 
-struct gr_task *gr_threads_pick(struct gr_threads *threads)
+struct gr_task *gr_threads_pick(struct gr_threads *threads,
+				enum gr_fitness least)
 {
-	enum gr_fitness best = GR_FITNESS_NONE;
+	enum gr_fitness best = least - 1;
 	struct gr_task *ret = NULL;
 
 	for (size_t i = 0;
@@ -166,7 +167,8 @@ struct gr_task *gr_threads_pick(struct gr_threads *threads)
 	return ret;
 }
 
-static bool try_one(struct gr_threads *threads, pid_t tid)
+static bool try_one(struct gr_threads *threads, pid_t tid,
+		    enum gr_fitness least)
 {
 	const struct gr_tasks_patience patience = patience_for(1);
 	struct gr_error *err;
@@ -179,7 +181,8 @@ static bool try_one(struct gr_threads *threads, pid_t tid)
 	gr_tasks_stop_listed(&threads->tasks, 0, &patience);
 	err = check_stopped(threads);
 	gr_error_destroy(err);
-	if (!err && fitness_of(threads, &threads->tasks.list.data[0]))
+	// The thread may have gone on to another call since it was chosen.
+	if (!err && fitness_of(threads, &threads->tasks.list.data[0]) >= least)
 		return true;
 	gr_threads_release(threads);
 	return false;
@@ -205,14 +208,16 @@ static pid_t find_in_call(const struct gr_threads *threads,
 	return 0;
 }
 
-struct gr_task *gr_threads_stop_one(struct gr_threads *threads, size_t *nth)
+struct gr_task *gr_threads_stop_one(struct gr_threads *threads,
+				    enum gr_fitness least, size_t *nth)
 {
 	size_t left = *nth;
 	pid_t tid = find_in_call(threads, GR_FITNESS_FUTEX, &left);
 
-	if (!tid)
+	if (!tid && least <= GR_FITNESS_CALL)
 		tid = find_in_call(threads, GR_FITNESS_CALL, &left);
 	*nth = tid ? *nth + 1 : 0;
-	return tid && try_one(threads, tid) ? &threads->tasks.list.data[0] :
-					      NULL;
+	if (!tid || !try_one(threads, tid, least))
+		return NULL;
+	return &threads->tasks.list.data[0];
 }

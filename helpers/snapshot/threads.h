@@ -38,17 +38,21 @@ struct gr_error *gr_threads_stop(struct gr_threads *threads) GR_MUST_CHECK;
  */
 bool gr_threads_release(struct gr_threads *threads);
 
-/** The stopped thread that is best suited to make a call, or NULL. */
-struct gr_task *gr_threads_pick(struct gr_threads *threads);
+/** The stopped thread that is best suited to make a call. NULL if the fitness
+ * of all threads is below @p least. */
+struct gr_task *gr_threads_pick(struct gr_threads *threads,
+				enum gr_fitness least);
 
 /**
  * Stop one thread of the process that can make a call; the others keep running.
- * The thread is added to the list. NULL if the thread is not fit: the next call
- * tries another one. In a stopped process, threads stay as they are.
+ * The thread is added to the list. NULL if its fitness is below @p least or if
+ * there is no other thread to try: the next call tries another one, or begins
+ * again. In a stopped process, threads stay as they are.
  *
  * @param[in,out] nth Which thread to try, those in a futex first: 0 at first, and
  *	after the last one.
  */
-struct gr_task *gr_threads_stop_one(struct gr_threads *threads, size_t *nth);
+struct gr_task *gr_threads_stop_one(struct gr_threads *threads,
+				    enum gr_fitness least, size_t *nth);
 
 #endif /* GR_SNAPSHOT_THREADS_H */

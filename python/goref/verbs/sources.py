@@ -63,7 +63,10 @@ thread's registers are not its own.
 If goref is killed, the process goes on as before, and the helper process
 goref-snapshot cleans up. If SIGKILL ends the helper itself, two ended processes
 stay in the process's list of children until it ends. If the helper is killed in
-those 0.1 ms, a wait in that thread ends early, and signals stay blocked in it.
+those 0.1 ms, the system call of that thread returns early with a wrong result
+(a process ID, 0 or an error), and signals stay blocked in the thread. goref
+looks for a thread that waits in Go's runtime, which ignores the result. It
+takes a thread in another call, such as a read, only after several tries.
 goref refuses, and says why, if limits on processes or memory, or the state of
 the threads, would make a snapshot unsafe. Memory that the process shares with
 others is not copied.
@@ -71,7 +74,7 @@ others is not copied.
 Containers have a seccomp filter by default. goref suspends the filter in that
 one thread while the process stands still; the thread's own calls do not escape
 it. Suspending a filter needs root on the host; otherwise goref refuses. If the
-helper is killed in those 0.1 ms, the filter sees a clone or wait4 that the
+helper is killed in those 0.1 ms, the filter sees a clone or waitid that the
 process did not make. The filters of containers allow these calls; a stricter
 filter may end the process.
 
