@@ -130,12 +130,20 @@ def scanned(farm, tmp_path_factory):
 
 @pytest.fixture
 def steady(farm):
-    """steady(variant): a program under load that checks its own work."""
+    """steady(variant): a program under load that checks its own work, and says
+    what was wrong."""
     skip_if(attach_reason())
     made = []
 
     def make(variant):
-        made.append(farm.process("steady", variant, env={"GOMAXPROCS": "4"}))
+        made.append(
+            farm.process(
+                "steady",
+                variant,
+                env={"GOMAXPROCS": "4"},
+                keep_errors=True,
+            )
+        )
         return Steady(made[-1])
 
     yield make

@@ -29,6 +29,8 @@ int main(void)
 }
 """
 
+_FUTEX = "202"  # the number of the call on x86-64
+
 
 @functools.cache
 def _folder_for_others():
@@ -138,6 +140,12 @@ def block_no_more(masks, before):
     return masks.keys() >= before.keys() and not any(
         masks[tid] & ~mask for tid, mask in before.items()
     )
+
+
+def waits_in_futex(pid):
+    """Do all its threads wait in a futex?"""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return all((t / "syscall").read_text().split()[0] == _FUTEX for t in tasks)
 
 
 def children(pid):

@@ -25,6 +25,7 @@ from waiting import LONGEST_S, comes, states_of, works
 START_TIMEOUT = 90
 TRUTH_TRIES = 3
 SETTLE_S = 5
+LAST_WORDS = 1000
 GDB = os.environ.get("GDB", "gdb")
 
 
@@ -42,6 +43,7 @@ class Process:
     folder: Path
     truth: dict = field(default_factory=dict)
     unread: bytes = b""  # has been read behind the last line
+    errors: object = None  # a file with its standard error
 
     @property
     def pid(self):
@@ -59,10 +61,18 @@ class Process:
                 )
             piece = os.read(fd, 1 << 16)
             if not piece:
-                raise EOFError(f"the program ended: exit {self.popen.wait()}")
+                raise EOFError(self.ending())
             self.unread += piece
         line, _, self.unread = self.unread.partition(b"\n")
         return line.decode()
+
+    def ending(self):
+        """How it ended, once its output has, and its last words."""
+        said = f"the program ended: exit {self.popen.wait()}"
+        if self.errors:
+            self.errors.seek(0)
+            said += f": {self.errors.read()[-LAST_WORDS:]!r}"
+        return said
 
     def rest(self):
         """Wait until every thread sleeps, if they soon do."""
@@ -75,13 +85,16 @@ class Process:
         self.popen.wait()
         for pipe in (self.popen.stdin, self.popen.stdout):
             pipe.close()
+        if self.errors:
+            self.errors.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def start(exe, args=(), env=None, errors=subprocess.DEVNULL):
+def start(exe, args=(), env=None, keep_errors=False):
     """Start a program in a folder of its own, where its temporary files go too,
-    and read its truth. errors: where its standard error goes."""
+    and read its truth. keep_errors: ending() tells its standard error, too."""
     folder = Path(tempfile.mkdtemp(prefix="goref-e2e-"))
+    errors = tempfile.TemporaryFile() if keep_errors else None
     settings = {
         "PATH": os.environ.get("PATH", ""),
         "TMPDIR": str(folder),
@@ -95,10 +108,10 @@ def start(exe, args=(), env=None, errors=subprocess.DEVNULL):
         env=settings,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=errors,
+        stderr=errors or subprocess.DEVNULL,
         preexec_fn=_unlimited_core,
     )
-    process = Process(Path(exe), popen, folder)
+    process = Process(Path(exe), popen, folder, errors=errors)
     try:
         process.truth = json.loads(process.read_line())
     except (TimeoutError, EOFError, ValueError):
@@ -132,19 +145,19 @@ def unshared(program, args=(), root=None):
         process.stop()
 
 
-def start_undisturbed(exe, args=(), env=None):
+def start_undisturbed(exe, args=(), env=None, keep_errors=False):
     """Start a program until what it measured is what its author counted. The
     runtime keeps one type assertion in a thousand in a cache on the heap
     (runtime.typeAssert, runtime.interfaceSwitch): what was measured then is
     an object more than what is held, and no truth. A program that is wrong
     about itself stays so."""
     for _ in range(TRUTH_TRIES - 1):
-        process = start(exe, args, env)
+        process = start(exe, args, env, keep_errors)
         truth = process.truth
         if not (isinstance(truth, dict) and truth.get("faults")):
             return process
         process.stop()
-    return start(exe, args, env)
+    return start(exe, args, env, keep_errors)
 
 
 @dataclass
@@ -285,11 +298,13 @@ class Farm:
         self._processes = []
         self._kept = kept_cores.Kept()
 
-    def process(self, program, variant, args=(), env=None):
+    def process(
+        self, program, variant, args=(), env=None, keep_errors=False
+    ):
         """A new process, of which the farm takes care."""
         exe = build(program, variant.release, variant.flavour)
         with costs.making("process"):
-            process = start_undisturbed(exe, args, env)
+            process = start_undisturbed(exe, args, env, keep_errors)
         self._processes.append(process)
         return process
 

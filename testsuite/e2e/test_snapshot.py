@@ -15,7 +15,7 @@ import pytest
 
 from session import run_cli
 from snapshots import NOBODY, PAUSE, block_no_more, children, copied
-from snapshots import signal_masks, status_of, tried
+from snapshots import signal_masks, status_of, tried, waits_in_futex
 from targets import unshared
 from toolchains import Variant, build, build_c, variants
 from waiting import LONGEST_S, comes, is_stopped, states_of, stop
@@ -207,12 +207,6 @@ int main(void)
 	return 0;
 }
 """
-FUTEX = "202"  # the number of the call on x86-64
-
-
-def waits_in_futex(pid):
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return all((t / "syscall").read_text().split()[0] == FUTEX for t in tasks)
 
 
 def stop_before_a_handler(pid, cpu):

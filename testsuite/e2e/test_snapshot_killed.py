@@ -12,7 +12,7 @@ import pytest
 
 from session import TOP, environment
 from signalled import living
-from snapshots import HELPER, Helper, children, status_of
+from snapshots import HELPER, Helper, children, status_of, waits_in_futex
 from toolchains import Variant
 from waiting import comes, faults_of_all, reaches
 
@@ -60,7 +60,7 @@ def test_killed_helper(steady):
     random.seed(7)
     for i in range(kills):
         killed_at(process.pid, steps * i // kills + random.randrange(3))
-        assert process.process.popen.poll() is None
+        assert process.process.popen.poll() is None, process.process.ending()
         assert status_of(process.pid, "TracerPid") == "0"
         assert status_of(process.pid, "State")[0] in "SR"
     assert process.goes_on()
@@ -70,6 +70,49 @@ def test_killed_helper(steady):
             for _pid, stat in children(process.pid)
         )
     )
+
+
+# Only the second thread does not mind what its wait gives: glibc ends a process
+# if sem_wait() gets a positive result, such as the ID of a process.
+ONE_IS_FIT = """
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static sem_t never;
+static int word;
+static void *wait_like_go(void *arg)
+{
+	for (;;)
+		syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	return arg;
+}
+int main(void)
+{
+	pthread_t thread;
+	sem_init(&never, 0, 0);
+	pthread_create(&thread, NULL, wait_like_go, NULL);
+	write(1, "r", 1);
+	sem_wait(&never);
+	return 0;
+}
+"""
+
+
+def test_fit_thread(waiting):
+    """It is taken each time, though another one comes first."""
+    popen = waiting(ONE_IS_FIT)
+
+    def has_ended():
+        return popen.poll() is not None
+
+    assert comes(lambda: waits_in_futex(popen.pid))
+    steps = killed_at(popen.pid, 0)
+    for number in range(steps // 2, steps, 5):
+        killed_at(popen.pid, number)
+        assert comes(lambda: has_ended() or waits_in_futex(popen.pid))
+        assert not has_ended()
 
 
 def test_signals_do_not_reach_the_helper(steady):

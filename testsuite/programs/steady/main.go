@@ -110,6 +110,13 @@ func nap() {
 	}
 }
 
+// rest keeps a thread in a futex wait at all times: no other goroutine runs in
+// it. A snapshot whose helper is killed harms a thread in another system call.
+func rest() {
+	runtime.LockOSThread()
+	select {}
+}
+
 // build makes a list, lets it be collected beside others, and counts it.
 func build() {
 	for {
@@ -181,6 +188,7 @@ func main() {
 	go countSignals(seen, counted)
 	known("chain", 40000, 0)
 	tell()
+	go rest()
 	for i := 0; i < 30; i++ {
 		go nap()
 	}
