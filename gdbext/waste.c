@@ -16,7 +16,10 @@ static bool parse_check(PyObject *item, uint32_t *checks)
 		*checks |= 1U << i;
 		return true;
 	}
-	// A name that is no text, or no UTF-8, is none of a check, either.
+	if (!text && PyErr_ExceptionMatches(PyExc_MemoryError))
+		return false;
+	// An item that is not a string, or not valid UTF-8, is not the name of a
+	// check either.
 	PyErr_Clear();
 	PyErr_Format(gr_py_argument_error, "no check of waste: %R", item);
 	return false;

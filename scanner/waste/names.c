@@ -97,21 +97,24 @@ static bool is_fixed(const struct gr_waste_run *run,
 	       gr_type_is_of_library(&run->answers->stop->info, row->type);
 }
 
-static void leave_out(struct gr_waste_run *run)
+static struct gr_error *leave_out(struct gr_waste_run *run)
 {
 	uint64_t least = gr_waste_min_bytes(run);
+	struct gr_error *err = NULL;
 
-	for (uint32_t i = 0; i < run->findings.rows.size; i++) {
+	for (uint32_t i = 0; !err && i < run->findings.rows.size; i++) {
 		struct gr_finding *row = &run->findings.rows.data[i];
 		bool is_others = is_fixed(run, row);
 		bool is_small = !row->is_advice && row->bytes < least;
 
+		err = gr_runtime_step(run->heap->rt, 1);
 		row->is_left_out = is_others || is_small;
 		if (row->row != i || is_others || !is_small)
 			continue;
 		run->waste->small_rows++;
 		run->waste->small_bytes += row->bytes;
 	}
+	return err;
 }
 
 struct gr_error *gr_waste_name_rows(struct gr_waste_run *run)
@@ -128,9 +131,7 @@ struct gr_error *gr_waste_name_rows(struct gr_waste_run *run)
 	}
 	if (!err)
 		err = merge_all(run);
-	if (!err)
-		leave_out(run);
-	return err;
+	return err ? err : leave_out(run);
 }
 
 // ---------------------------------------------------------------------- list

@@ -3,9 +3,29 @@
 
 #include "base/text.h"
 
+/* The folders of the library's sources (go/src), from Go 1.19 on. A folder that
+ * a later release adds is missing: types in it then count as the program's. */
+static const char *const folders[] = {
+	"archive",  "arena",	 "bufio",   "builtin", "bytes",	   "cmp",
+	"compress", "container", "context", "crypto",  "database", "debug",
+	"embed",    "encoding",	 "errors",  "expvar",  "flag",	   "fmt",
+	"go",	    "hash",	 "html",    "image",   "index",	   "internal",
+	"io",	    "iter",	 "log",	    "maps",    "math",	   "mime",
+	"net",	    "os",	 "path",    "plugin",  "reflect",  "regexp",
+	"runtime",  "simd",	 "slices",  "sort",    "strconv",  "strings",
+	"structs",  "sync",	 "syscall", "testing", "text",	   "time",
+	"unicode",  "unique",	 "unsafe",  "uuid",    "vendor",   "weak",
+};
+
+static const char *skip_prefix(const char *text, const char *prefix)
+{
+	return gr_has_prefix(text, prefix) ? text + strlen(prefix) : text;
+}
+
 /* A type without what stands before the name of its element type. */
 static const char *element_of(const char *name)
 {
+	name = skip_prefix(name, "begins with ");
 	for (;;) {
 		if (*name == '*' || *name == '(') {
 			name++;
@@ -21,62 +41,48 @@ static const char *element_of(const char *name)
 	}
 }
 
-/* The bytes of the name before `.' and the name of the type; 0: no package. */
-static size_t package_bytes(const char *name)
+/* Is the first element of the path one of the library's folders? */
+static bool is_in_folder(const char *name)
 {
-	size_t end = strcspn(name, "[({ "), at = 0;
+	size_t bytes = strcspn(name, "/.");
 
-	for (size_t i = 0; i < end; i++)
-		if (name[i] == '/')
-			at = i;
-	const char *dot = memchr(name + at, '.', end - at);
-	return dot ? (size_t)(dot - name) : 0;
-}
-
-/* The character at *@p at, and step behind it. In its last element, a path has
- * %2e for a dot (cmd/internal/objabi.PathToPrefix). */
-static char next_of(const char *package, size_t bytes, size_t *at)
-{
-	if (bytes - *at >= 3 && !memcmp(package + *at, "%2e", 3)) {
-		*at += 3;
-		return '.';
-	}
-	return package[(*at)++];
-}
-
-static bool is_below(const char *package, size_t bytes, const char *path)
-{
-	size_t at = 0;
-
-	if (!*path)
+	// The linker calls the main package of a plugin `plugin/unnamed-...'.
+	if (!name[bytes] || gr_has_prefix(name, "plugin/unnamed-"))
 		return false;
-	for (; *path; path++)
-		if (at >= bytes || next_of(package, bytes, &at) != *path)
-			return false;
-	return at == bytes || package[at] == '/';
-}
-
-static bool has_dot_in_first(const char *package, size_t bytes)
-{
-	for (size_t at = 0; at < bytes && package[at] != '/';)
-		if (next_of(package, bytes, &at) == '.')
+	for (size_t i = 0; i < GR_ARRAY_SIZE(folders); i++)
+		if (strlen(folders[i]) == bytes &&
+		    !memcmp(folders[i], name, bytes))
 			return true;
 	return false;
 }
 
+/* Is a name one of the package with this import path, or of one below it? DWARF
+ * has %2e for a dot in the last element (cmd/internal/objabi.PathToPrefix). */
+static bool is_below(const char *name, const char *path)
+{
+	if (!*path)
+		return false;
+	for (; *path; path++) {
+		if (*path == '.' && gr_has_prefix(name, "%2e"))
+			name += strlen("%2e");
+		else if (*name == *path)
+			name++;
+		else
+			return false;
+	}
+	return *name == '/' || *name == '.';
+}
+
 bool gr_type_is_of_library(const struct gr_scan_info *info, const char *name)
 {
-	const char *package = element_of(name);
-	size_t bytes = package_bytes(package);
+	const char *element = element_of(name);
 
-	if (!bytes || is_below(package, bytes, "main") ||
-	    has_dot_in_first(package, bytes) ||
-	    is_below(package, bytes, info->main_module) ||
-	    is_below(package, bytes, info->main_path))
+	if (!is_in_folder(element) || is_below(element, info->main_module) ||
+	    is_below(element, info->main_path))
 		return false;
 	// At most as many as go_modules.c has read.
 	for (const char *const *i = info->dependencies; *i; i++)
-		if (is_below(package, bytes, *i))
+		if (is_below(element, *i))
 			return false;
 	return true;
 }

@@ -7,9 +7,9 @@
 
 /**
  * Is a type or a variable one of Go's standard library, which includes the
- * runtime? In the library's import paths, the first element has no dot (`go
- * help importpath`). This may also be true of the main module and of its
- * dependencies: @p info tells their paths.
+ * runtime? The first element of its import path tells, which is one of the
+ * library's folders. The main module and its dependencies may have such a path,
+ * too: @p info tells theirs.
  *
  * @param name As `*net/http.Request` or `[]main.T`. A name without a package
  *	(`[]uint8`, `map[string]int`) is not of the library.

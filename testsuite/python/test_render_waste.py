@@ -107,7 +107,7 @@ def test_advice_without_bytes():
     lines = report(waste(row)).lines()
     assert lines[1].split() == ["gc-headroom", "(the", "whole", "program)"]
     assert lines[-1].startswith(
-        "besides this advice, no check found anything that would save"
+        "apart from this advice, no check found anything that would save"
     )
     alone = waste(row, asked=(asked("gc-headroom"),))
     assert report(alone, checks=["gc-headroom"]).lines()[-1] == (

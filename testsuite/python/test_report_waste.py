@@ -45,11 +45,14 @@ def test_advice_names_its_place():
         finding(field=".clipped"),
         finding("pool", field=".b", advice="Of 7, 2 are large."),
         finding(field=".too"),
+        finding("pool", field=".c", advice="Of 7, 2 are large."),
+        *(finding("pool", field=f".d{i}", advice="Many.") for i in range(7)),
     )
     shown = "".join(section(document(waste=found)).itertext())
     advice = shown[shown.index("What to do") :]
     assert "pool in main.T.a: Of 3, 1 is large." in advice
-    assert "pool in main.T.b: Of 7, 2 are large." in advice
+    assert "pool in main.T.b, main.T.c: Of 7, 2 are large." in advice
+    assert ".d4 and 2 more: Many." in advice and ".d5" not in advice
     assert advice.count("slice-capacity: ") == 1
     assert ".clipped" not in advice and ".too" not in advice
     assert advice.index(".a") < advice.index("slice-capacity")

@@ -24,7 +24,7 @@ def question(scan: Scan, options: Any) -> Waste:
     """Ask for the findings. If no check can be made, that is an error: an
     empty answer would read as one about the program."""
     if options.checks and {*options.checks} <= {*OF_VALUES}:
-        check_has(scan, "values")
+        check_has(scan, "contents to compare")
     return scan.waste(options.checks, share_of(options.min_share))
 
 

@@ -219,7 +219,7 @@ def nothing_line(
     who = "no check"
     if not is_about_all or len(made) < len(found.asked):
         who = f"none of {len(made)} checks"
-    besides = "besides this advice, " if found.rows else ""
+    besides = "apart from this advice, " if found.rows else ""
     return f"{where}{besides}{who} found anything {most}"
 
 

@@ -402,9 +402,11 @@ static struct gr_error *find_groups(struct finder *f)
 	struct gr_error *err = NULL;
 	uint32_t group;
 
-	for (size_t i = 0; !err && i < f->children.size; i++)
-		if (!f->children.data[i].is_awaited)
+	for (size_t i = 0; !err && i < f->children.size; i++) {
+		err = gr_runtime_step(f->rt, 1);
+		if (!err && !f->children.data[i].is_awaited)
 			err = find_group(f, &f->children.data[i], &group);
+	}
 	return err;
 }
 

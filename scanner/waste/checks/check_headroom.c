@@ -15,15 +15,14 @@ enum {
 	SENTENCE_BYTES = 512,
 };
 
-/* Is there a row that will be printed? */
+/* Is there a row that will be printed? All others have their names. */
 static bool has_rows(const struct gr_waste_run *run)
 {
 	const struct gr_finding_vector *rows = &run->findings.rows;
 
-	for (size_t i = 0; i < rows->size; i++)
-		if (rows->data[i].check != GR_WASTE_GC_HEADROOM &&
-		    rows->data[i].bytes &&
-		    rows->data[i].bytes >= gr_waste_min_bytes(run))
+	for (uint32_t i = 0; i < rows->size; i++)
+		if (rows->data[i].row == i && rows->data[i].bytes &&
+		    !rows->data[i].is_left_out)
 			return true;
 	return false;
 }

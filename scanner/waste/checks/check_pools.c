@@ -448,7 +448,8 @@ static void judge_object(struct gr_waste_run *run,
 }
 
 /* Name the field of an object that is a pool: `.pool` by the name of the pool's
- * first word, `.pool.local`. A name that ends otherwise is none of a pool. */
+ * first word, `.pool.local`. If it ends otherwise, the word is not
+ * the first one of a pool. */
 static struct gr_error *name_field(struct finder *f, const struct pool *pool,
 				   gr_obj obj, const char **ret)
 {

@@ -42,7 +42,8 @@ struct gr_error *gr_struct_layout_of(struct gr_types *types, gr_type_id id,
 
 /**
  * Is the type declared in Go, so that its author can change it? The layout of a
- * struct of C is not theirs. A closure has no declaration.
+ * struct of C is not theirs, nor are the structs of the scheduler. A closure has
+ * no declaration.
  */
 bool gr_struct_can_change(const struct gr_type *type);
 

@@ -78,8 +78,8 @@ struct gr_check {
 	/** The key of a saving is that of gr_waste_place(): the engine names
 	 * rows by the variable or field that leads to the object. */
 	bool is_by_place;
-	/** Only the author of a row's type can do what the advice says: rows of
-	 * the standard library are left out. */
+	/** Only the author of a row's type can do what the advice says: rows
+	 * about the standard library are left out. */
 	bool is_for_author;
 
 	/** Make the state, which is freed by end(), before any other call. */

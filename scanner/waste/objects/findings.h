@@ -26,7 +26,7 @@ struct gr_finding {
 	uint32_t first_cut, end_cut;
 	/** The row that it is counted in, once rows of one name are one. */
 	uint32_t row;
-	/** Below min_share, or of a type that nobody can change. */
+	/** Below min_share, or about a type of the standard library. */
 	bool is_left_out;
 };
 GR_VECTOR(gr_finding_vector, struct gr_finding);

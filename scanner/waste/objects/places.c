@@ -2,8 +2,8 @@
 /*
  * A place is the path of names over which the walk first reached an object: up
  * to a struct, or to a root. Slices, maps and other containers have no names of
- * their own, nor has a value alone, such as the slice that a `*[]byte` leads
- * to: the path goes on with the field that holds them.
+ * their own, and neither has a single value, such as the slice that a `*[]byte`
+ * leads to: the path goes on with the field that holds them.
  */
 #include "waste/objects/places.h"
 
@@ -133,6 +133,8 @@ struct gr_error *gr_waste_place_name(struct gr_waste_run *run, gr_obj obj,
 		hops[n++] = from;
 	}
 	obj = hops[n - 1];
+	if (n > MAX_HOPS)
+		from = above(run, obj);
 	while (n)
 		put_path(tree_of(run), gr_parents_node(run->parents, hops[--n]),
 			 &text);

@@ -36,7 +36,7 @@ static void *fill_blocks(void *arg)
 
 // Two blocks, one behind the other; and the bytes of their chunks. An old word
 // of a stack would hold a block, too, and so would a number that is the address
-// of one. So a thread allocates them that ends: its stack is gone, and its
+// of one. So a thread that then ends allocates them: its stack is gone, and its
 // arena is far above the numbers that a program has.
 static void make_blocks(size_t size, void **ret, size_t *bytes)
 {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..markup import Element
 
 _TITLE = "What could be saved"
+_PLACES = 5  # that a sentence names
 _LEAD = (
     "Memory that the program does not need for what it does. Each row has the "
     "bytes that its change alone would save, in slots of the allocator. The "
@@ -80,13 +81,24 @@ def _example(address: str | None) -> Cell:
 
 def _advice(found: Mapping[str, Any]) -> Element:
     """Each sentence once, in the order of the findings. If a check has several
-    ones, each names the place that it is about."""
-    said: dict[tuple[str, str], Mapping[str, Any]] = {}
+    sentences, each names the places that it is about."""
+    said: dict[tuple[str, str], list[str]] = {}
     for row in found["checks"]:
-        said.setdefault((row["check"], row["advice"]), row)
+        places = said.setdefault((row["check"], row["advice"]), [])
+        places.append(place_of(row))
     sentences = Counter(check for check, _ in said)
     items = []
-    for (check, advice), row in said.items():
-        where = [" in ", code(place_of(row))] if sentences[check] > 1 else []
+    for (check, advice), places in said.items():
+        where = _where(places) if sentences[check] > 1 else []
         items.append(el("li", None, code(check), *where, ": ", prose(advice)))
     return el("ul", None, items)
+
+
+def _where(places: list[str]) -> list[Any]:
+    """Some of the places, and how many there are besides."""
+    first, *others = (code(place) for place in places[:_PLACES])
+    words = [" in ", first]
+    for place in others:
+        words += [", ", place]
+    left = len(places) - _PLACES
+    return [*words, f" and {left:,} more"] if left > 0 else words
