@@ -7,7 +7,7 @@ import pytest
 import rows
 
 from goref.commands import waste as command
-from goref.render.waste import WasteReport, share_of
+from goref.render.waste import WasteReport, overview_line, share_of
 from goref.verbs import VERBS
 from goref.verbs.waste import CHECKS, OF_VALUES
 
@@ -97,8 +97,11 @@ def test_stacks_are_no_part_of_the_heap():
     head, row, _, _, total = report(found).lines()
     assert row.split() == ["1.0", "MiB", "10.0", "%", "1,000",
                            "goroutine-stack", "main.serve"]  # fmt: skip
-    assert total.endswith("10.0 MiB (all stacks have another 4.0 MiB)")
+    assert total == (
+        "1.0 MiB could be saved, 7.1 % of the heap and all stacks of 14.0 MiB"
+    )
     assert "stacks" not in report(waste(finding())).lines()[-1]
+    assert "(7.1 % of the heap and all stacks)" in overview_line(found)
 
 
 def test_advice_without_bytes():

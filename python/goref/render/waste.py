@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .report import TopReport, fields_of, partial_lines
@@ -189,16 +189,25 @@ def share_text(percentage: float) -> str:
     return f"{percentage:g} %"
 
 
+def of_what(
+    checks: Iterable[str], heap_bytes: int, stack_bytes: int
+) -> tuple[int, str]:
+    """What findings of these checks are a share of, and its words. Stacks are
+    not part of the heap."""
+    if _STACKS in checks:
+        return heap_bytes + stack_bytes, "heap and all stacks"
+    return heap_bytes, "heap"
+
+
 def total_line(found: Waste) -> str:
-    """The sum, and its share of the heap. Stacks are no part of the heap."""
-    line = (
+    """The sum, and its share."""
+    checks = (row.check for row in found.rows)
+    whole, words = of_what(checks, found.heap_bytes, found.stack_bytes)
+    return (
         f"{human_bytes(found.total_bytes)} could be saved, "
-        f"{percent(found.total_bytes, found.heap_bytes)} of the heap of "
-        f"{human_bytes(found.heap_bytes)}"
+        f"{percent(found.total_bytes, whole)} of the {words} of "
+        f"{human_bytes(whole)}"
     )
-    if any(row.check == _STACKS and row.bytes for row in found.rows):
-        line += f" (all stacks have another {human_bytes(found.stack_bytes)})"
-    return line
 
 
 def nothing_line(
@@ -229,9 +238,10 @@ def overview_line(found: Waste) -> str:
     if not found.rows or not found.rows[0].bytes:
         return ""
     first = found.rows[0]
-    share = percent(first.bytes, found.heap_bytes)
+    whole, words = of_what([first.check], found.heap_bytes, found.stack_bytes)
+    share = f"{percent(first.bytes, whole)} of the {words}"
     line = (
-        f"could be saved: {human_bytes(first.bytes)} ({share} of the heap) by "
+        f"could be saved: {human_bytes(first.bytes)} ({share}) by "
         f"{first.check} in {place(first)}"
     )
     left = sum(bool(row.bytes) for row in found.rows[1:])

@@ -10,7 +10,7 @@ from ..render.native_leaks import stands_out
 from ..render.sizes import both
 from ..render.suspects import untouched_text
 from ..render.units import counted, human_bytes, percent
-from ..render.waste import place_of
+from ..render.waste import of_what, place_of
 from .live import in_c, size_text, whole, whole_name
 from .values import HIDDEN
 
@@ -255,9 +255,11 @@ def _waste(document: Mapping[str, Any]) -> list[Finding]:
     largest, total = found["checks"][0], found["total_bytes"]
     if total <= found["heap_bytes"] * _WASTED:
         return []
+    checks = (row["check"] for row in found["checks"])
+    part, words = of_what(checks, found["heap_bytes"], found["stack_bytes"])
     text = (
-        f"{human_bytes(total)}, {percent(total, found['heap_bytes'])} of the "
-        f"live heap; most in {place_of(largest)} ({largest['check']})"
+        f"{human_bytes(total)}, {percent(total, part)} of the live {words}; "
+        f"most in {place_of(largest)} ({largest['check']})"
     )
     command = f"{document['command']} waste"
     return [Finding("fact", "Could be saved", text, "waste", command)]
