@@ -85,6 +85,7 @@ static struct gr_error *find_guard(struct finder *f)
 		err = gr_image_read_u64(f->rt->image,
 					g->addr + field->off_bytes, &guard);
 		gr_error_catch(&err, GR_ERROR_FAULT);
+		gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 		guard -= g->stack_lo;
 		if (err || guard < GR_STACK_GUARD || guard >= MAX_GUARD_BYTES)
 			continue;

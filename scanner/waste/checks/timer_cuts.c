@@ -69,6 +69,7 @@ static struct gr_error *add_slots(struct gr_timer_cuts *timers, uint64_t p)
 		rt, p + rt->layout.p.timer_heap.off, UINT64_MAX, &heap);
 
 	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) ||
 	    gr_error_catch(&err, GR_ERROR_FORMAT) || err)
 		return err;
 	gr_vertex array = gr_objects_find(g->objects, heap.addr);
