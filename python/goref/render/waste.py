@@ -192,8 +192,8 @@ def share_text(percentage: float) -> str:
 def of_what(
     checks: Iterable[str], heap_bytes: int, stack_bytes: int
 ) -> tuple[int, str]:
-    """What findings of these checks are a share of, and its words. Stacks are
-    not part of the heap."""
+    """The bytes that findings of these checks are a share of, and their name.
+    Stacks are not part of the heap."""
     if _STACKS in checks:
         return heap_bytes + stack_bytes, "heap and all stacks"
     return heap_bytes, "heap"
