@@ -85,7 +85,7 @@ def test_in_gdb():
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory):
-    """A trace that has written all files, and their folder."""
+    """A trace that has written all files, their folder, and its intervals."""
     skip_unless_traced()
     folder = tmp_path_factory.mktemp("trace")
     words = ["--every", "0.2", "--for", "10m", "--look", "none", "--idle",
@@ -98,12 +98,12 @@ def grown(tmp_path_factory):
             program.grow("plain", 4 * MIB)
             trace.interval()
             trace.interval()
-            yield trace.end(2), folder
+            yield trace.end(2), folder, trace.intervals
 
 
 def test_profile(grown):
     """All stacks are in the profile, with their bytes."""
-    document, folder = grown
+    document, folder, _ = grown
     profile = Profile.load(folder / "out")
     assert sum(s.values[-1] for s in profile.samples) == sum(
         stack["bytes"] for stack in document["stacks"]
@@ -113,16 +113,21 @@ def test_profile(grown):
 
 
 def test_page(grown):
-    document, folder = grown
+    """Each class that has changed has a band, also if it changed back."""
+    _, folder, intervals = grown
     page = (folder / "page").read_text()
-    assert page.count("<polygon") == sum(
-        1 for c in document["classes"] if c["growth_bytes"]
-    )
+    changed = {
+        row["name"]
+        for interval in intervals
+        for row in interval["classes"]
+        if row["growth_bytes"]
+    }
+    assert page.count("<polygon") == len(changed)
     assert "main.openSessions" in page and "plain_grow in plain" in page
 
 
 def test_idle(grown):
-    document, _ = grown
+    document, *_ = grown
     rows = document["idle"]
     assert sum(row["rss_bytes"] for row in rows) >= 8 * MIB
     assert all(row["idle_bytes"] <= row["rss_bytes"] for row in rows)
