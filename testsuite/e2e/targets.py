@@ -90,11 +90,12 @@ class Process:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def start(exe, args=(), env=None, keep_errors=False):
+def start(exe, args=(), env=None, errors=None, keep_errors=False):
     """Start a program in a folder of its own, where its temporary files go too,
-    and read its truth. keep_errors: ending() tells its standard error, too."""
+    and read its truth. errors: a file for its standard error. keep_errors:
+    ending() tells what stands there."""
     folder = Path(tempfile.mkdtemp(prefix="goref-e2e-"))
-    errors = tempfile.TemporaryFile() if keep_errors else None
+    kept = tempfile.TemporaryFile() if keep_errors else None
     settings = {
         "PATH": os.environ.get("PATH", ""),
         "TMPDIR": str(folder),
@@ -108,10 +109,10 @@ def start(exe, args=(), env=None, keep_errors=False):
         env=settings,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=errors or subprocess.DEVNULL,
+        stderr=errors or kept or subprocess.DEVNULL,
         preexec_fn=_unlimited_core,
     )
-    process = Process(Path(exe), popen, folder, errors=errors)
+    process = Process(Path(exe), popen, folder, errors=kept)
     try:
         process.truth = json.loads(process.read_line())
     except (TimeoutError, EOFError, ValueError):
@@ -152,12 +153,12 @@ def start_undisturbed(exe, args=(), env=None, keep_errors=False):
     an object more than what is held, and no truth. A program that is wrong
     about itself stays so."""
     for _ in range(TRUTH_TRIES - 1):
-        process = start(exe, args, env, keep_errors)
+        process = start(exe, args, env, keep_errors=keep_errors)
         truth = process.truth
         if not (isinstance(truth, dict) and truth.get("faults")):
             return process
         process.stop()
-    return start(exe, args, env, keep_errors)
+    return start(exe, args, env, keep_errors=keep_errors)
 
 
 @dataclass
