@@ -128,6 +128,10 @@ static struct gr_error *add(struct gr_waste_run *run,
 static struct gr_error *find(struct gr_waste_run *run)
 {
 	struct gr_collector c;
+
+	// Then it is not known how much of the heap is live.
+	if (!run->waste->heap_objects)
+		return NULL;
 	struct gr_error *err = read_settings(run, &c);
 
 	// Without debug information, nothing is known.
