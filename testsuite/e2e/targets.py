@@ -345,12 +345,14 @@ class Farm:
         return Target("core", exe, truth, core=core)
 
     def _gcore(self, program, variant, args, env, fresh):
-        """A core of the live target, if there is one."""
+        """A core of the live target, if there is one; else of a process that no
+        test looks at. Where the kernel has no page of zeros, gdb makes it hold
+        all that it has reserved, 1.2 GB."""
         what = program, variant, "live", args, env
         exe = build(program, variant.release, variant.flavour)
 
         def make():
-            live = self.target(*what, fresh)
+            live = self._live(program, variant, args, env, fresh)
             with costs.making("gcore"):
                 core = gdb_core(live.process, stays=True)
             folder = live.process.folder / "kept"
