@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Both suites share this: failures are named as they happen, the costs
-of each file are noted, and the signals that tests send arrive, however the run
-was started."""
+of each file are noted, what passed leaves no files, and the signals that tests
+send arrive, however the run was started."""
 
 import json
 import os
+import shutil
 import signal
 from collections import Counter, defaultdict
 from contextlib import suppress
@@ -139,6 +140,33 @@ def pytest_runtest_makereport(item, call):
     item.config.stash[SPENT] = now
     if report.failed and call.excinfo:
         report.said = said_by_commands(call.excinfo.traceback)
+    if report.failed:
+        item.config.stash.setdefault(FAILED_FILES, set()).add(item.path)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Behind its last test, a file whose tests have passed leaves no folder:
+    those of a whole run take 20 GB. Newer releases of pytest can do it
+    (tmp_path_retention_policy)."""
+    yield
+    if nextitem is not None and nextitem.path == item.path:
+        return
+    stash, folder = item.config.stash, temporary_folder(item.config)
+    kept = stash.setdefault(KEPT_FOLDERS, set())
+    if item.path in stash.get(FAILED_FILES, ()):
+        kept.update(folder.iterdir())
+    for path in set(folder.iterdir()) - kept:
+        if path.is_symlink():
+            path.unlink()
+        elif path.is_dir():  # the lock of the folder stays
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def temporary_folder(config):
+    """That of this process, in which tmp_path and tmp_path_factory make others:
+    no public name leads to it."""
+    return config._tmp_path_factory.getbasetemp()
 
 
 def said_by_commands(traceback):
@@ -154,6 +182,8 @@ def said_by_commands(traceback):
 
 
 SPENT = pytest.StashKey[float]()
+FAILED_FILES = pytest.StashKey[set]()  # paths
+KEPT_FOLDERS = pytest.StashKey[set]()  # those of failed files
 
 
 def pytest_configure(config):

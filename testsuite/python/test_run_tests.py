@@ -81,6 +81,18 @@ def test_command():
     done = subprocess.run(line, capture_output=True, text=True)
     assert done.returncode == 0
 """
+WRITES = """
+import pytest
+@pytest.mark.parametrize("name", ("one", "two"))
+def test_writes(name, tmp_path, tmp_path_factory):
+    (tmp_path_factory.mktemp("shared") / "file").write_text("more")
+    (tmp_path / "file").write_text(name)
+    assert name in {}
+"""
+IS_LOCKED = """
+def test_is_locked(tmp_path):
+    assert (tmp_path.parent / ".lock").exists()
+"""
 SKIPS = "import pytest\ndef test_skips():\n    pytest.skip('no Go')\n"
 ENDS = "import os\ndef test_ends():\n    os._exit({})\n"
 
@@ -268,6 +280,22 @@ def test_failures_have_what_a_command_said(tree):
     out, _ = tree.run("--e2e")
     begin = out.index("\nFAILED testsuite/e2e/test_b.py::test_command - ")
     assert begin < out.index("\n    no such file\n") < out.index("FAILURES")
+
+
+def test_only_failures_leave_folders(tree, tmp_path_factory):
+    """A file whose tests have passed leaves none. pytest removes the folders of
+    another run unless they have a lock, which stays."""
+    both = WRITES.format(("one", "two"))
+    tree.write("testsuite/e2e/test_a.py", both)
+    tree.write("testsuite/e2e/test_b.py", WRITES.format(("one",)))
+    tree.write("testsuite/python/test_b.py", both)
+    tree.write("testsuite/python/test_c.py", IS_LOCKED)
+    folder = tmp_path_factory.mktemp("temporary")
+    _, counts = tree.run(TMPDIR=str(folder))
+    assert counts == (9, 1, 2)
+    files = [path.parent.name for path in folder.rglob("file")]
+    mine = ["test_writes_one_0", "test_writes_two_0"]
+    assert sorted(files) == ["shared0", "shared1", *mine]
 
 
 def test_cannot_be_collected(tree):
