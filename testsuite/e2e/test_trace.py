@@ -5,6 +5,7 @@ import signal
 
 import pytest
 
+import asking
 from toolchains import RELEASES, Variant, variant_id
 from traces import FLAGS, MIB, PAGE, Growing, Trace, skip_unless_traced
 
@@ -202,3 +203,22 @@ def test_who_holds_what_c_has_taken(grown, way, holder, stripped):
     found = [s for s in touched(grown, way)
              if (s["holder"] or "").startswith(wanted)]  # fmt: skip
     assert total(found) == pytest.approx(AMOUNTS[way][0], rel=0.03)
+
+
+def test_library_that_is_loaded_on_a_busy_machine():
+    """The helper waits long for a processor while it reads the mappings. It
+    reads them again nevertheless when a call lies in none of them."""
+    libraries = [*asking.sanitizers(), asking.preloaded("slow_maps.c")]
+    slow = {"LD_PRELOAD": " ".join(libraries)}
+    words = "--every", "0.2", "--for", "10m", "--max-overhead", "100"
+    with (
+        Growing(VARIANTS[-2]) as program,
+        Trace(program.pid, *words, env=slow) as trace,
+    ):
+        trace.is_stripped = False
+        trace.interval()
+        program.grow("framed", 4 * MIB)
+        trace.interval()
+        document = trace.end(signal.SIGINT)
+    found = total(touched((trace, document, None), "framed"))
+    assert found == pytest.approx(4 * MIB, rel=0.03)
