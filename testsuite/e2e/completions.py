@@ -15,7 +15,7 @@ from goref.verbs import SOURCES, STANDALONE, VERBS
 
 BASH_COMPLETION = Path("/usr/share/bash-completion/bash_completion")
 # A bound that only a hang breaks.
-GENEROUS = 60
+GENEROUS = 120
 ITEMS = {**SOURCES, **VERBS, **STANDALONE}
 EVERY = {f"--{o.name}" for o in VERBS["scan"].options}
 WHY = {f"--{o.name}" for o in VERBS["why"].options}
