@@ -3,9 +3,12 @@
 release."""
 
 import json
+import os
 
 import pytest
 
+import mutate
+from corewords import CoreWords
 from goref import packages
 from session import run_cli, run_goref
 from toolchains import RELEASES, variants
@@ -18,6 +21,7 @@ CHECKS = (
 )  # fmt: skip
 COUNTED = [check for check in CHECKS if check != "gc-headroom"]
 NEAR = 0.01
+HEAP = 0xC000000000  # where the arenas of Go begin
 
 
 def ask(target, options=""):
@@ -187,6 +191,23 @@ def test_collector_is_advice(planted, variant):
     assert row["check"] == "gc-headroom"
     assert row["bytes"] == 0 and "GOGC" in row["advice"], row
     assert document["total_bytes"] == 0
+
+
+@variants("default")
+def test_no_advice_without_objects(planted, variant, tmp_path):
+    """A core that is cut off below the heap does not tell how much of it is
+    live."""
+    target, document = planted(variant, "gc-headroom", "")
+    assert rows_of(document, "gc-headroom")
+    short = tmp_path / "short"
+    mutate.copy_sparse(target.core, short)
+    segments = CoreWords(short).segments
+    os.truncate(short, min(at for addr, at, _ in segments if addr >= HEAP))
+    done = run_cli(["core", target.exe, short, "waste", "--json"])
+    assert done.returncode == 3, done.stderr
+    found = json.loads(done.stdout)
+    assert found["heap_objects"] == 0
+    assert found["checks"] == []
 
 
 @variants("default")
