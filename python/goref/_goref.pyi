@@ -1467,15 +1467,21 @@ class NativeArena(NamedTuple):  # gr_native_arena
     addr: _Addr | None
     """None for blocks that are mapped one by one, and for sums."""
     kind: str | None
-    """"main", "thread" or "mmap"; None for sums."""
+    """"main", "thread" and so on; "mmap": its blocks are mapped one by one;
+    None for sums."""
     is_checked: bool
     """The counters of the allocator agree with what was found."""
     reason: str | None
     """Why they do not, as the rest of a sentence."""
+    bytes_counter: str | None
+    """The name of a counter of the allocator."""
+    blocks_counter: str | None
     counted_bytes: _Known | None
-    """The allocator's own count, to be compared with mapped_bytes."""
+    """The value of the counter."""
     counted_blocks: _Known | None
-    """The same for in_use_blocks; only for kind "mmap"."""
+    found_bytes: int
+    """The same as goref found it."""
+    found_blocks: int
     in_use_blocks: int
     in_use_bytes: int
     free_blocks: int
@@ -1504,6 +1510,9 @@ class NativeHeap(NamedTuple):  # gr_native_heap
     """"" if it is not known."""
     is_checked: bool
     """All of its arenas are."""
+    refusal: str | None
+    """Why it cannot be read, as the rest of a sentence that begins with its
+    name and version; it has no arenas then."""
     arenas: tuple[NativeArena, ...]  # arenas[narenas]
     sum: NativeArena
 
@@ -2428,6 +2437,8 @@ class AllocatorVerdict(NamedTuple):  # gr_allocator_verdict
     version: str
     """"" if it is not known."""
     is_checked: bool
+    refusal: str | None
+    """Why it cannot be read; it has no arenas then."""
     arenas: tuple[ArenaVerdict, ...]  # arenas[narenas]
 
 class NativeVerdict(NamedTuple):  # gr_native_verdict

@@ -20,6 +20,7 @@ struct gr_native_size {
 struct gr_native_heap {
 	const char *name, *version;
 	bool is_checked;
+	const char *refusal; /**< As that of gr_native_allocator. */
 	struct gr_native_arena *arenas;
 	size_t narenas;
 	/** The sums of its arenas. */

@@ -10,7 +10,7 @@
 #include "goruntime/layout/runtime.h"
 
 enum {
-	GR_BLOCK_UNIT = 16, /**< Sizes are multiples of this. */
+	GR_BLOCK_UNIT = 8, /**< Sizes are multiples of this. */
 	GR_NBLOCK_MAX = 1 << 30,
 	/** Words of a block that are looked at to tell what it is. */
 	GR_BLOCK_CONTENT_WORDS = 64,
@@ -20,9 +20,10 @@ enum {
 /** A block that malloc has given away. */
 struct gr_block {
 	uint64_t addr;	/**< The pointer that malloc returned. */
-	uint32_t units; /**< Its memory in units, the header included. */
+	uint32_t units; /**< Its memory, the header included. */
 	uint32_t arena : 30;
-	/** The program may use all but so many words of its memory. */
+	/** The program may use all but so many words of its memory. 0: it has no
+	 * header, and begins at its address. */
 	uint32_t header_words : 2;
 };
 GR_VECTOR(gr_block_vector, struct gr_block);
@@ -56,6 +57,13 @@ struct gr_error *gr_blocks_index(struct gr_blocks *blocks,
 static inline uint64_t gr_block_bytes(const struct gr_block *block)
 {
 	return (uint64_t)block->units * GR_BLOCK_UNIT;
+}
+
+/** Where the memory of a block begins. That of glibc has two words of its own
+ * before the address, of which the block before may use the first. */
+static inline uint64_t gr_block_start(const struct gr_block *block)
+{
+	return block->addr - (block->header_words ? 2 * GR_WORD_BYTES : 0);
 }
 
 /** Bytes that the program may use, from its address on. */

@@ -3,13 +3,8 @@
 
 #include "base/sort.h"
 #include "inferior/elf.h"
-#include "native/allocator.h"
 
 #include <elf.h>
-
-static const struct gr_allocator *const allocators[] = {
-	&gr_allocator_glibc,
-};
 
 void gr_native_deinit(struct gr_native *native)
 {
@@ -34,9 +29,8 @@ static int compare_ranges(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Sort ranges, and cut off what overlaps. */
-static struct gr_error *sort_ranges(struct gr_runtime *rt,
-				    struct gr_native_range_vector *list)
+struct gr_error *gr_native_sort_ranges(struct gr_runtime *rt,
+				       struct gr_native_range_vector *list)
 {
 	struct gr_error *err = gr_sort(list->data, list->size,
 				       sizeof(*list->data), compare_ranges,
@@ -52,7 +46,11 @@ static struct gr_error *sort_ranges(struct gr_runtime *rt,
 		if (range.start >= range.end)
 			continue;
 		end = range.end;
-		list->data[kept++] = range;
+		if (kept && list->data[kept - 1].end == range.start &&
+		    list->data[kept - 1].arena == range.arena)
+			list->data[kept - 1].end = end;
+		else
+			list->data[kept++] = range;
 	}
 	if (!err)
 		list->size = kept;
@@ -166,97 +164,4 @@ uint64_t gr_native_resident_bytes(const struct gr_residency *residency,
 			bytes += to - from;
 	}
 	return bytes;
-}
-
-/* Sum what is resident of each arena, and of what can be given back. */
-static struct gr_error *sum_resident(const struct gr_native_spec *spec,
-				     struct gr_native *native)
-{
-	struct gr_error *err = NULL;
-
-	for (size_t i = 0; !err && i < native->memory.size; i++) {
-		const struct gr_native_range *range = &native->memory.data[i];
-
-		native->arenas.data[range->arena].resident_bytes +=
-			gr_native_resident_bytes(spec->residency, range->start,
-						 range->end);
-		err = gr_runtime_step(spec->rt, 4);
-	}
-	for (size_t i = 0; !err && i < native->trimmable.size; i++) {
-		const struct gr_native_range *range =
-			&native->trimmable.data[i];
-
-		native->arenas.data[range->arena].trimmable_bytes +=
-			gr_native_resident_bytes(spec->residency, range->start,
-						 range->end);
-		err = gr_runtime_step(spec->rt, 4);
-	}
-	for (size_t i = 0; i < native->arenas.size; i++) {
-		struct gr_native_arena *arena = &native->arenas.data[i];
-
-		if (spec->residency->kind == GR_RESIDENCY_UNKNOWN)
-			arena->resident_bytes = arena->free_resident_bytes =
-				UINT64_MAX;
-	}
-	return err;
-}
-
-// -------------------------------------------------------------------- blocks
-
-/* Drop the blocks of arenas that are not checked. */
-static struct gr_error *drop_unchecked(struct gr_runtime *rt,
-				       struct gr_native *native)
-{
-	struct gr_block_vector *list = &native->blocks.list;
-	struct gr_error *err = NULL;
-	size_t kept = 0;
-
-	for (size_t i = 0; !err && i < list->size; i++) {
-		if (native->arenas.data[list->data[i].arena].is_checked)
-			list->data[kept++] = list->data[i];
-		if (i % GR_POLL_STEPS == 0)
-			err = gr_runtime_step(rt, GR_POLL_STEPS / 16);
-	}
-	list->size = kept;
-	return err;
-}
-
-static struct gr_error *read_all(const struct gr_native_spec *spec,
-				 struct gr_native *native)
-{
-	struct gr_native_reader reader = { spec, gr_view_of(spec->rt), native };
-	uint64_t overlapping = 0;
-	struct gr_error *err = NULL;
-
-	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(allocators); i++)
-		err = allocators[i]->read(&reader);
-	if (err)
-		return err;
-	err = drop_unchecked(spec->rt, native);
-	if (!err)
-		err = gr_blocks_index(&native->blocks, spec->rt, &overlapping);
-	if (!err)
-		err = sort_ranges(spec->rt, &native->foreign);
-	if (!err)
-		err = sort_ranges(spec->rt, &native->spare);
-	if (!err)
-		err = sort_ranges(spec->rt, &native->structures);
-	if (!err)
-		err = sort_ranges(spec->rt, &native->memory);
-	if (!err)
-		err = sort_ranges(spec->rt, &native->others);
-	return err ? err : sort_ranges(spec->rt, &native->trimmable);
-}
-
-struct gr_error *gr_native_read(const struct gr_native_spec *spec,
-				struct gr_native *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	ret->is_expected = gr_mappings_may_have_c(&spec->residency->mappings);
-	struct gr_error *err = read_all(spec, ret);
-
-	ret->is_expected |= ret->allocators.size > 0;
-	if (!err)
-		err = sum_resident(spec, ret);
-	return err ? err : gr_native_find_missing(spec, &ret->missing_bytes);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * native: the memory of the C allocators in a stopped program: their arenas,
- * and the blocks that are in use. allocator.h has the interface to each of
- * them; a block belongs to the allocator whose structures hold it.
+ * and the blocks that are in use. native/allocators finds them; a block belongs
+ * to the allocator whose structures hold it.
  *
  * An arena whose own counters disagree with its blocks is not *checked*. Its
  * blocks are counted, but they are no vertices of the object graph, and none
@@ -37,17 +37,20 @@ enum gr_native_doubt {
  * included; in_use_bytes + free_bytes + other_bytes == mapped_bytes. */
 struct gr_native_arena {
 	uint64_t addr; /**< Its structure's; 0 for blocks mapped one by one. */
-	const char *kind; /**< "main", "thread", "mmap" */
+	/** "main", "thread" and so on. "mmap": its blocks are mapped one by
+	 * one. */
+	const char *kind;
 	bool is_checked;
 	/** Why it is not checked, as the rest of a sentence; or NULL. */
 	const char *reason;
 	enum gr_native_doubt doubt;
 	/** A thread has its lock, and may be changing it. */
 	bool is_locked;
-	/** The allocator's own counts, to be compared with mapped_bytes, and
-	 * with in_use_blocks if blocks are mapped one by one. UINT64_MAX: not
-	 * known. */
+	/** The names of two counters of the allocator, or NULL; what they say
+	 * (UINT64_MAX: not known); and the same as it was found. */
+	const char *bytes_counter, *blocks_counter;
 	uint64_t counted_bytes, counted_blocks;
+	uint64_t found_bytes, found_blocks;
 	uint64_t in_use_blocks, in_use_bytes;
 	/** Free memory, that of the caches of threads included. */
 	uint64_t free_blocks, free_bytes;
@@ -71,6 +74,9 @@ struct gr_native_allocator {
 	const char *version; /**< "2.36"; "": not known */
 	uint32_t first_arena, narenas;
 	bool is_checked; /**< All of its arenas are. */
+	/** Why it cannot be read, as the rest of a sentence that begins with its
+	 * name and version; it has no arenas then. Or NULL. */
+	const char *refusal;
 };
 GR_VECTOR(gr_native_allocator_vector, struct gr_native_allocator);
 
@@ -107,7 +113,8 @@ struct gr_native {
 	struct gr_blocks blocks;
 };
 
-/** The input of gr_native_read(). Nothing of it is kept. */
+/** The input of gr_native_read() (native/allocators/read.h). Nothing of it is
+ * kept. */
 struct gr_native_spec {
 	struct gr_runtime *rt;
 	const struct gr_residency *residency;
@@ -116,17 +123,10 @@ struct gr_native_spec {
 	const struct gr_target *target;
 };
 
-/**
- * Find the allocators and their blocks. The target's memory was captured, or is
- * that of a file. @p ret needs gr_native_deinit() even if this fails. Damage in
- * the target is no error: it makes an arena unchecked.
- */
-struct gr_error *gr_native_read(const struct gr_native_spec *spec,
-				struct gr_native *ret) GR_MUST_CHECK;
 void gr_native_deinit(struct gr_native *native);
 
 /**
- * Plan the capture of what gr_native_read() and the search for roots of C read:
+ * Plan the capture of what the searches for allocators and for roots of C read:
  * memory outside of the Go heap in which C may keep pointers, as far as it is
  * resident or in swap. Shared memory is planned with its other pages, which
  * another process may have written; but not much of it, because a mapped file
@@ -140,6 +140,12 @@ gr_native_plan(struct gr_runtime *rt, const struct gr_residency *residency,
  * Private memory that a process has never touched is not counted. */
 struct gr_error *gr_native_find_missing(const struct gr_native_spec *spec,
 					uint64_t *ret) GR_MUST_CHECK;
+
+/** Sort ranges by address, cut off what overlaps an earlier one, and join those
+ * of one arena that touch. */
+struct gr_error *
+gr_native_sort_ranges(struct gr_runtime *rt,
+		      struct gr_native_range_vector *list) GR_MUST_CHECK;
 
 /** The memory of an arena that holds @p addr, or NULL. */
 const struct gr_native_range *

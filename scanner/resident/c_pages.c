@@ -5,8 +5,7 @@
 #include "scan/graph.h"
 #include "scan/native.h"
 
-/* From a block to its chunk: the word of its size and the one before. */
-enum { CHUNK_BYTES = 16 };
+enum { MOST_HEADER_BYTES = 16 };
 
 void gr_c_pages_deinit(struct gr_c_pages *pages)
 {
@@ -119,9 +118,9 @@ struct gr_error *gr_c_pages_add(const struct gr_c_pages *pages,
 		return NULL;
 	}
 	// The block before may reach into it.
-	uint32_t i = gr_blocks_from(&native->blocks, start + CHUNK_BYTES);
+	uint32_t i = gr_blocks_from(&native->blocks, start + MOST_HEADER_BYTES);
 	for (i = i ? i - 1 : 0; !err && start < end && i < list->size; i++) {
-		uint64_t from = list->data[i].addr - CHUNK_BYTES;
+		uint64_t from = gr_block_start(&list->data[i]);
 		uint64_t to = from + gr_block_bytes(&list->data[i]);
 
 		if (from >= end)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scan/native.h"
 
+#include "native/allocators/read.h"
 #include "native/motion.h"
 #include "scan/residency.h"
 #include "scan/stop.h"

@@ -57,6 +57,7 @@ static struct gr_error *fill_allocator(const struct gr_stop *stop,
 		.name = of->name,
 		.version = of->version,
 		.is_checked = of->is_checked,
+		.refusal = of->refusal,
 		.arenas = calloc((size_t)of->narenas + 1, sizeof(*ret->arenas)),
 	};
 	if (!ret->arenas)

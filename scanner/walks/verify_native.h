@@ -23,6 +23,7 @@ struct gr_arena_verdict {
 struct gr_allocator_verdict {
 	const char *name, *version;
 	bool is_checked;
+	const char *refusal; /**< As that of gr_native_allocator. */
 	struct gr_arena_verdict *arenas;
 	size_t narenas;
 };

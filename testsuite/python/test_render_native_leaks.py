@@ -116,7 +116,7 @@ def test_no_c_memory():
 
 def test_the_allocator_may_be_missing(make):
     line = native.nothing_line(found(), make.info())
-    assert line.startswith("no C allocator that goref knows (glibc)")
+    assert line.startswith("no C allocator that goref knows (glibc, ")
     torn = make.info(missing_bytes=1 << 20)
     assert native.nothing_line(found(), torn) == (
         "no C allocator was found: its data (that of libc) may lie in the "

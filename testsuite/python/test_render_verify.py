@@ -199,7 +199,7 @@ def test_unexplained():
 def native(make, goref, *arenas, **fields):
     """The verdict on an allocator."""
     allocator = goref.AllocatorVerdict(
-        "glibc", "2.36", all(a.arena.is_checked for a in arenas), arenas
+        "glibc", "2.36", all(a.arena.is_checked for a in arenas), None, arenas
     )
     return make_row("NativeVerdict", fields, allocators=(allocator,))
 
@@ -214,8 +214,12 @@ def arena(goref, kind="main", reached=(0, 0), explanation=None, **fields):
         in_use_blocks=10,
         in_use_bytes=800,
         mapped_bytes=4096,
+        found_bytes=4096,
+        found_blocks=10,
         counted_bytes=4096,
         counted_blocks=10 if kind == "mmap" else None,
+        blocks_counter="n_mmaps" if kind == "mmap" else None,
+        bytes_counter="mmapped_mem" if kind == "mmap" else "system_mem",
     )
     return goref.ArenaVerdict(row, *reached, explanation)
 
@@ -294,8 +298,10 @@ def test_arena_that_is_not_checked(make, goref, explanation):
     )
     row = report(make, verdict).document()["allocators"][0]["arenas"][1]
     assert row["explanation"] == explanation
-    assert row["reached_blocks"] is None and row["n_mmaps"] is None
-    assert row["system_mem"] == {"read": 8192, "rebuilt": 4096}
+    assert row["reached_blocks"] is None
+    assert row["counters"] == [
+        {"counter": "system_mem", "read": 8192, "rebuilt": 4096}
+    ]
 
 
 def test_counter_that_is_not_known(make, goref):
@@ -316,4 +322,6 @@ def test_counter_that_is_not_known(make, goref):
     text = report(make, verdict).text()
     assert re.search(r"\n  n_mmaps +not known +10\n", text)
     row = report(make, verdict).document()["allocators"][0]["arenas"][0]
-    assert row["mmapped_mem"] == {"read": None, "rebuilt": 4096}
+    assert row["counters"][1] == {
+        "counter": "mmapped_mem", "read": None, "rebuilt": 4096
+    }  # fmt: skip

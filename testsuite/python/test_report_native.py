@@ -43,6 +43,7 @@ def kept(rows=(), known=True):
 def native(*arenas, **fields):
     arenas = list(arenas) or [arena()]
     heap = {"name": "glibc", "version": "2.36", "checked": True,
+            "refusal": None,
             "arenas": len(arenas), **SIZES, "arena_list": arenas}  # fmt: skip
     found = {"allocators": [heap], "sizes": [], "types": [],
              "holders": [{"holder": "main.T.c", "blocks": 9,

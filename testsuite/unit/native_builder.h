@@ -8,7 +8,8 @@
  */
 #pragma once
 
-#include "native/glibc.h"
+#include "native/allocators/glibc.h"
+#include "native/allocators/read.h"
 
 #include "fake_image.h"
 #include "polls.h"

@@ -35,12 +35,11 @@ static void add_random(struct world *w, uint64_t *seed)
 	w->nall = below(seed, MAX_BLOCKS);
 	for (size_t i = 0; i < w->nall; i++) {
 		uint32_t units =
-			2 + below(seed, below(seed, 20) ? 40 : 20000000);
+			4 + below(seed, below(seed, 20) ? 80 : 40000000);
 
-		w->all[i] =
-			(struct gr_block){ .addr = addr,
-					   .units = units,
-					   .header_words = 1 + below(seed, 2) };
+		w->all[i] = (struct gr_block){ .addr = addr,
+					       .units = units,
+					       .header_words = below(seed, 3) };
 		addr += gr_block_bytes(&w->all[i]);
 		addr += 16 * below(seed, 2) * below(seed, 1 << below(seed, 24));
 	}
@@ -140,8 +139,8 @@ TEST(overlaps)
 				&w->blocks.list,
 				(struct gr_block){
 					.addr = 0x1000 + 16 * below(&seed, 4000),
-					.units = 2 + below(&seed, 60),
-					.header_words = 1 + below(&seed, 2) }));
+					.units = 4 + below(&seed, 120),
+					.header_words = below(&seed, 3) }));
 		assert_null(gr_blocks_index(&w->blocks, &w->rt, &dropped));
 		assert_int_equal(w->blocks.list.size + dropped, n);
 		for (size_t k = 0; k < w->blocks.list.size; k++) {
@@ -168,7 +167,7 @@ TEST(limit)
 	w->image.limit_bytes = 1000;
 	assert_true(gr_block_vector_append(&w->blocks.list,
 					   (struct gr_block){ .addr = 0x1010,
-							      .units = 2 }));
+							      .units = 4 }));
 	struct gr_error *err = gr_blocks_index(&w->blocks, &w->rt, &dropped);
 	assert_non_null(err);
 	assert_int_equal(err->code, GR_ERROR_MEMORY_LIMIT);

@@ -68,7 +68,7 @@ static void make_blocks(struct fixture_c *f)
 	for (unsigned int i = 0; i < NBLOCKS; i++) {
 		const struct gr_block block = {
 			.addr = addr,
-			.units = 2 + below(w, MOST_BLOCK_BYTES / 16 - 1),
+			.units = 4 + 2 * below(w, MOST_BLOCK_BYTES / 16 - 2),
 			.header_words = 1,
 		};
 

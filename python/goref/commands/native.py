@@ -9,6 +9,7 @@ from .. import args, native, partial
 from ..render.native import (
     NativeReport,
     nothing_line,
+    refused_reasons,
     uncounted_reasons,
     unknown_reasons,
 )
@@ -57,7 +58,7 @@ def memory(scan: Scan, top: int | None) -> NativeReport:
     found, kept, info = scan.native(), scan.kept_by_c(), scan.info()
     return NativeReport(
         tool_version=native.load().VERSION,
-        partial=partial.reasons(info, kept),
+        partial=[*partial.reasons(info, kept), *refused_reasons(found)],
         found=found,
         kept=kept,
         nothing=nothing_line(found, info),
@@ -110,11 +111,11 @@ def leaked(
 ) -> NativeLeaksReport:
     """The answer on blocks that nothing holds."""
     found, info = scan.native_leaks(), scan.info()
-    nothing, unknown = "", []
+    c_memory = scan.native()
+    nothing, unknown = "", refused_reasons(c_memory)
     if not found.is_known:
-        c_memory = scan.native()
         nothing = nothing_line(c_memory, info)
-        unknown = unknown_reasons(c_memory)
+        unknown += unknown_reasons(c_memory)
     return NativeLeaksReport(
         tool_version=native.load().VERSION,
         partial=[

@@ -14,6 +14,7 @@ from .units import counted, human_bytes, percent
 
 if TYPE_CHECKING:
     from .._goref import (
+        AllocatorVerdict,
         Info,
         KeptByC,
         Native,
@@ -30,6 +31,14 @@ _FIELDS = (
     "free_resident_bytes"
 )
 _CONSEQUENCE = "blocks may be missing here"
+_KNOWN = "glibc, jemalloc, musl, tcmalloc, mimalloc"
+# How a program gets its allocator to give free memory back to the system.
+GIVES_BACK = {
+    "glibc": "malloc_trim would give back",
+    "jemalloc": "a purge of the arenas (mallctl) would give back",
+    "tcmalloc": "MallocExtension_ReleaseFreeMemory would give back",
+    "mimalloc": "mi_collect(true) would give back",
+}
 
 Row = tuple[str, int, int]
 
@@ -56,6 +65,17 @@ def unknown_reasons(found: Native) -> list[str]:
     return ["the blocks of C are not known"]
 
 
+def refusal_line(heap: NativeHeap | AllocatorVerdict) -> str:
+    """Why goref does not read an allocator."""
+    name = f"{heap.name} {heap.version}".strip()
+    return f"{name} {heap.refusal}; its blocks are not known"
+
+
+def refused_reasons(found: Native) -> list[str]:
+    """Why an answer on blocks is partial: allocators that are not read."""
+    return [refusal_line(heap) for heap in found.heaps if heap.refusal]
+
+
 def nothing_line(found: Native, info: Info) -> str:
     """Why there are no arenas; "" if there are."""
     if found.heaps:
@@ -72,8 +92,8 @@ def nothing_line(found: Native, info: Info) -> str:
         )
     if found.is_expected:
         return (
-            "no C allocator that goref knows (glibc) was found; `goref rss' "
-            "has the classes of memory"
+            f"no C allocator that goref knows ({_KNOWN}) was found; `goref "
+            "rss' has the classes of memory"
         )
     return "the program has no C memory: no C library is in it"
 
@@ -162,6 +182,9 @@ class NativeReport(Report):
         return lines + kept
 
     def _heap_lines(self, heap: NativeHeap) -> list[str]:
+        if heap.refusal:
+            line = title(f"C memory: {refusal_line(heap)}")
+            return [line, *partial_lines(self.partial, _CONSEQUENCE)]
         total = heap.sum
         name = f"{heap.name} {heap.version}".strip()
         head = (
@@ -178,10 +201,7 @@ class NativeReport(Report):
         return [
             title(head),
             *partial_lines(self.partial, _CONSEQUENCE),
-            f"free: {human_bytes(total.top_bytes)} at the ends of arenas, "
-            f"{human_bytes(total.cached_bytes)} in caches of threads; largest "
-            f"other block {human_bytes(total.largest_free_bytes)}; malloc_trim "
-            f"would give back {human_bytes(total.trimmable_bytes)}",
+            _free_line(heap),
             "",
             *table(self._arenas(heap), left=(7,), has_head=True),
             *(
@@ -258,6 +278,24 @@ class NativeReport(Report):
         ]
 
 
+def _free_line(heap: NativeHeap) -> str:
+    """Where the free memory of an allocator is."""
+    total = heap.sum
+    parts = []
+    if heap.name == "glibc":
+        parts.append(f"{human_bytes(total.top_bytes)} at the ends of arenas, ")
+    if heap.name != "musl":  # which has no caches
+        cached = human_bytes(total.cached_bytes)
+        parts.append(f"{cached} in caches of threads; ")
+    largest = human_bytes(total.largest_free_bytes)
+    other = "other " if heap.name == "glibc" else ""
+    parts.append(f"largest {other}block {largest}")
+    if heap.name in GIVES_BACK:
+        trimmed = human_bytes(total.trimmable_bytes)
+        parts.append(f"; {GIVES_BACK[heap.name]} {trimmed}")
+    return f"free: {''.join(parts)}"
+
+
 def _sums(arenas: Sequence[NativeArena], name: str) -> list[str]:
     """The cells of a row for all of them."""
     free = sum(arena.free_bytes for arena in arenas)
@@ -294,6 +332,7 @@ def _heap_document(heap: NativeHeap) -> Document:
         "name": heap.name,
         "version": heap.version or None,
         "checked": heap.is_checked,
+        "refusal": heap.refusal,
         "arenas": sum(arena.kind != "mmap" for arena in heap.arenas),
         **fields_of(heap.sum, _FIELDS),
         "arena_list": [

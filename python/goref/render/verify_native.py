@@ -5,16 +5,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .native import TOP, place_of
+from .native import TOP, place_of, refusal_line
 from .style import title
 from .table import of_how_many, table
 from .units import counted
 
 if TYPE_CHECKING:
-    from .._goref import AllocatorVerdict, ArenaVerdict, NativeVerdict
+    from .._goref import (
+        AllocatorVerdict,
+        ArenaVerdict,
+        NativeArena,
+        NativeVerdict,
+    )
     from .report import Document
-
-MMAP = "mmap"
 
 Figure = tuple[str, int | None, int, str]
 
@@ -26,6 +29,9 @@ def native_lines(verdict: NativeVerdict) -> list[str]:
         return []
     lines = []
     for allocator in verdict.allocators:
+        if allocator.refusal:
+            lines += ["", title(f"C memory: {refusal_line(allocator)}")]
+            continue
         lines += [
             "",
             *_figure_lines(allocator),
@@ -80,16 +86,15 @@ def _in_use(arenas: list[ArenaVerdict]) -> tuple[int, int]:
 def _figures(verdict: ArenaVerdict) -> list[Figure]:
     """The allocator's counters of an arena, beside the same as found."""
     arena = verdict.arena
-    where = place_of(arena)
-    if arena.kind != MMAP:
-        found = arena.mapped_bytes
-        return [(f"system_mem of the {where}", arena.counted_bytes, found,
-                 "equal to the byte")]  # fmt: skip
-    return [
-        ("n_mmaps", arena.counted_blocks, arena.in_use_blocks, "equal"),
-        ("mmapped_mem", arena.counted_bytes, arena.mapped_bytes,
-         "equal to the byte"),
-    ]  # fmt: skip
+    of = "" if arena.addr is None else f" of the {place_of(arena)}"
+    found = []
+    if arena.blocks_counter:
+        found.append((f"{arena.blocks_counter}{of}", arena.counted_blocks,
+                      arena.found_blocks, "equal"))  # fmt: skip
+    if arena.bytes_counter:
+        found.append((f"{arena.bytes_counter}{of}", arena.counted_bytes,
+                      arena.found_bytes, "equal to the byte"))  # fmt: skip
+    return found
 
 
 def _figure_lines(allocator: AllocatorVerdict) -> list[str]:
@@ -149,15 +154,20 @@ def _unchecked_lines(allocator: AllocatorVerdict) -> list[str]:
 # -------------------------------------------------------------------- JSON
 
 
-def _figure(read: int | None, rebuilt: int) -> Document:
-    return {"read": read, "rebuilt": rebuilt}
+def _counters(arena: NativeArena) -> list[Document]:
+    rows = [
+        (arena.blocks_counter, arena.counted_blocks, arena.found_blocks),
+        (arena.bytes_counter, arena.counted_bytes, arena.found_bytes),
+    ]
+    return [
+        {"counter": name, "read": read, "rebuilt": rebuilt}
+        for name, read, rebuilt in rows
+        if name
+    ]
 
 
 def _arena(verdict: ArenaVerdict) -> Document:
     arena = verdict.arena
-    bytes_ = _figure(arena.counted_bytes, arena.mapped_bytes)
-    blocks = _figure(arena.counted_blocks, arena.in_use_blocks)
-    is_mmap = arena.kind == MMAP
     reached = verdict.reached_blocks, verdict.reached_bytes
     blocks_reached, bytes_reached = (
         reached if arena.is_checked else (None, None)
@@ -168,9 +178,7 @@ def _arena(verdict: ArenaVerdict) -> Document:
         "checked": arena.is_checked,
         "reason": arena.reason,
         "explanation": verdict.explanation,
-        "system_mem": None if is_mmap else bytes_,
-        "n_mmaps": blocks if is_mmap else None,
-        "mmapped_mem": bytes_ if is_mmap else None,
+        "counters": _counters(arena),
         "in_use_blocks": arena.in_use_blocks,
         "in_use_bytes": arena.in_use_bytes,
         "reached_blocks": blocks_reached,
@@ -183,5 +191,6 @@ def _allocator(verdict: AllocatorVerdict) -> Document:
         "name": verdict.name,
         "version": verdict.version or None,
         "checked": verdict.is_checked,
+        "refusal": verdict.refusal,
         "arenas": [_arena(arena) for arena in verdict.arenas],
     }

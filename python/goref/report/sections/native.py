@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...render import kept_by_c
-from ...render.native import place
+from ...render.native import GIVES_BACK, place
 from ...render.native_leaks import beside, content, text_of_words
 from ...render.units import counted, human_bytes
 from ..markup import code, el, empty, note, prose, section
@@ -68,6 +68,9 @@ def _allocator(document: Mapping[str, Any], index: int) -> list[Element]:
     heap = document["native"]["allocators"][index]
     leaks = document.get("native_leaks")
     title = f"{heap['name']} {heap['version'] or ''}".strip()
+    if heap["refusal"]:
+        line = f"{title} {heap['refusal']}; its blocks are not known."
+        return [el("h3", None, title), note(line)]
     # The answer on leaks is about all allocators together.
     is_only = len(document["native"]["allocators"]) == 1
     leaked = leaks["leaked_bytes"] if leaks and is_only else 0
@@ -83,15 +86,16 @@ def _allocator(document: Mapping[str, Any], index: int) -> list[Element]:
 def _parts(heap: Mapping[str, Any], leaked: int) -> list[Part]:
     in_use, free = heap["in_use_bytes"], heap["free_bytes"]
     blocks = counted(heap["in_use_blocks"], "block")
-    trim = human_bytes(heap["trimmable_bytes"])
-    cached = human_bytes(heap["cached_bytes"])
+    hint = f"{human_bytes(heap['cached_bytes'])} are in caches of threads"
+    if heap["name"] in GIVES_BACK:
+        trim = human_bytes(heap["trimmable_bytes"])
+        hint = f"{GIVES_BACK[heap['name']]} {trim}; {hint}"
     parts = [
         Part("In use", in_use - leaked, blocks),
         Part(
             "Free",
             free,
-            f"malloc_trim would give back {trim}; {cached} are in caches of "
-            "threads",
+            hint,
         ),
         Part(
             "Other",
@@ -122,7 +126,7 @@ def _arenas(heap: Mapping[str, Any], key: str) -> Element:
         Column("Blocks", True, True),
         Column("Free", True),
         Column("Free share", True, True, "of what is mapped"),
-        Column("Trimmable", True, True, "malloc_trim would give it back"),
+        Column("Trimmable", True, True, "would be given back if asked for"),
         Column("Mapped", True),
         *([Column("Resident", True, True)] if is_known else []),
         Column("Arena", is_name=True),

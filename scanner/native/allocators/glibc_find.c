@@ -5,7 +5,7 @@
  * it, and by its bins: each empty one leads to itself. Bins alone would fit at
  * other addresses, too.
  */
-#include "native/glibc.h"
+#include "native/allocators/glibc.h"
 
 #include "base/chain.h"
 #include "inferior/elf.h"

@@ -7,11 +7,10 @@
  * same size that no thread names is a block like any other.
  *
  * From 2.32 on, links are mangled: a link is XORed with its own address / 4096.
- *
  * A block in such a cache also has a key in its second word. The key alone says
  * nothing: it stays where a block is given back and allocated again.
  */
-#include "native/glibc.h"
+#include "native/allocators/glibc.h"
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
@@ -59,16 +58,8 @@ struct finder {
 
 static void drop(struct finder *f, uint32_t block)
 {
-	const struct gr_block *b = &f->g->blocks.list.data[block];
-	struct gr_native_arena *arena = &f->g->r->native->arenas.data[b->arena];
-
 	gr_bitmap_set(f->dropped, block);
-	arena->in_use_blocks--;
-	arena->in_use_bytes -= gr_block_bytes(b);
-	arena->free_blocks++;
-	gr_glibc_count_free(f->g, arena, b->addr - GR_CHUNK_USER,
-			    gr_block_bytes(b));
-	arena->cached_bytes += gr_block_bytes(b);
+	gr_reader_count_cached(f->g->r, &f->g->blocks.list.data[block]);
 }
 
 /* The block that begins at @p addr, or GR_BLOCK_NONE. */
@@ -120,10 +111,16 @@ static void vote_link(struct finder *f, uint32_t block, uint64_t off)
 	f->votes[1] += has_end(f, block, off, true);
 }
 
+/* Bytes of the chunks in a fast bin, or in a list of a cache: from 32 on. */
+static uint64_t bytes_of_bin(unsigned int bin)
+{
+	return (uint64_t)(bin + 2) * GR_CHUNK_ALIGN;
+}
+
 /** A list of blocks of one size. */
 struct list {
 	uint64_t off;	/* from what a link says to the block */
-	uint32_t units; /* of each block */
+	uint64_t bytes; /* of each block */
 	uint32_t arena; /* of each block; ANY_ARENA: caches have all */
 	uint64_t count; /* the blocks that were passed */
 	bool is_whole;	/* it ended as it should */
@@ -145,7 +142,8 @@ static bool is_listed(const struct finder *f, uint32_t block,
 {
 	const struct gr_block *b = &f->g->blocks.list.data[block];
 
-	return !gr_bitmap_test(f->dropped, block) && b->units == list->units &&
+	return !gr_bitmap_test(f->dropped, block) &&
+	       gr_block_bytes(b) == list->bytes &&
 	       (list->arena == ANY_ARENA || list->arena == b->arena);
 }
 
@@ -182,12 +180,12 @@ static struct gr_error *drop_fast(struct finder *f, uint32_t arena,
 				  unsigned int bin, uint64_t first)
 {
 	struct list list = { .off = GR_CHUNK_USER,
-			     .units = bin + 2,
+			     .bytes = bytes_of_bin(bin),
 			     .arena = arena };
 	struct gr_error *err = drop_list(f, first, &list);
 
 	if (!err && !list.is_whole)
-		gr_glibc_fail(&f->g->r->native->arenas.data[arena],
+		gr_arena_fail(&f->g->r->native->arenas.data[arena],
 			      "a list of its free chunks is damaged");
 	return err;
 }
@@ -198,7 +196,7 @@ static struct gr_error *pass_fast_bins(struct finder *f, bool is_vote)
 	struct gr_native_arena_vector *arenas = &f->g->r->native->arenas;
 	struct gr_error *err = NULL;
 
-	for (size_t i = 0; !err && i < arenas->size; i++)
+	for (size_t i = f->g->first_arena; !err && i < arenas->size; i++)
 		for (unsigned int k = 0; !err && k < GR_GLIBC_NFASTBINS; k++) {
 			struct gr_native_arena *arena = &arenas->data[i];
 			uint64_t at = arena->addr + GR_GLIBC_FASTBINS + 8 * k;
@@ -226,7 +224,7 @@ static const struct cache_layout *layout_of(const struct gr_block *block)
 {
 	for (size_t i = 0; i < GR_ARRAY_SIZE(cache_layouts); i++)
 		if (gr_block_bytes(block) - cache_layouts[i].chunk_bytes <=
-		    GR_BLOCK_UNIT)
+		    GR_CHUNK_ALIGN)
 			return &cache_layouts[i];
 	return NULL;
 }
@@ -261,7 +259,8 @@ static bool is_cache(struct finder *f, uint32_t block, unsigned int *nlists)
 			continue;
 		if (of == GR_BLOCK_NONE ?
 			    !first || !is_blind(f, first) :
-			    f->g->blocks.list.data[of].units != i + 2)
+			    gr_block_bytes(&f->g->blocks.list.data[of]) !=
+				    bytes_of_bin(i))
 			return false;
 		++*nlists;
 	}
@@ -357,8 +356,9 @@ static void fail_all(struct finder *f)
 {
 	struct gr_native_arena_vector *arenas = &f->g->r->native->arenas;
 
-	for (size_t i = 0; !f->has_failed && i < arenas->size; i++)
-		gr_glibc_fail(&arenas->data[i],
+	for (size_t i = f->g->first_arena; !f->has_failed && i < arenas->size;
+	     i++)
+		gr_arena_fail(&arenas->data[i],
 			      "the cache of a thread could not be read");
 	f->has_failed = true;
 }
@@ -368,7 +368,7 @@ static struct gr_error *drop_bin(struct finder *f, const struct gr_block *cache,
 				 const struct cache_layout *layout,
 				 unsigned int bin)
 {
-	struct list list = { .units = bin + 2, .arena = ANY_ARENA };
+	struct list list = { .bytes = bytes_of_bin(bin), .arena = ANY_ARENA };
 	uint8_t counts[NBINS * 2];
 	struct gr_error *err =
 		drop_list(f, first_cached(f, cache, layout, bin), &list);
@@ -403,8 +403,8 @@ static struct gr_error *drop_cache(struct finder *f, uint32_t block)
 	gr_bitmap_set(f->dropped, block);
 	arena->in_use_blocks--;
 	arena->in_use_bytes -= gr_block_bytes(b);
-	err = gr_glibc_add_other(f->g, b->arena, chunk,
-				 chunk + gr_block_bytes(b));
+	err = gr_reader_add_other(f->g->r, b->arena, chunk,
+				  chunk + gr_block_bytes(b));
 	for (unsigned int i = 0; !err && i < NBINS; i++)
 		err = drop_bin(f, b, layout, i);
 	return err;

@@ -9,7 +9,7 @@
 #define GR_GLIBC_H
 
 #include "inferior/elf.h"
-#include "native/allocator.h"
+#include "native/allocators/reader.h"
 
 enum {
 	/* malloc_state */
@@ -25,6 +25,7 @@ enum {
 	/* malloc_chunk: its size, and what the program gets. */
 	GR_CHUNK_SIZE = 8,
 	GR_CHUNK_USER = 16,
+	GR_CHUNK_ALIGN = 16, /* Sizes are multiples of this. */
 	GR_CHUNK_LEAST_BYTES = 32,
 	GR_CHUNK_PREV_IN_USE = 1,
 	GR_CHUNK_IS_MMAPPED = 2,
@@ -43,6 +44,7 @@ GR_VECTOR(gr_glibc_region_vector, struct gr_glibc_region);
 /** The allocator as it is found. */
 struct gr_glibc {
 	struct gr_native_reader *r;
+	uint32_t first_arena;		     /**< Index of the first. */
 	uint64_t main_arena;		     /**< 0: there is none. */
 	uint64_t ring_steps;		     /**< Along rings of arenas. */
 	bool has_par;			     /**< malloc_par was found. */
@@ -74,12 +76,6 @@ struct gr_error *
 gr_glibc_walk(struct gr_glibc *g,
 	      const struct gr_glibc_region *region) GR_MUST_CHECK;
 
-/** glibc_chunks: add a chunk to the free memory of its arena, and what is
- * resident of it. */
-void gr_glibc_count_free(const struct gr_glibc *g,
-			 struct gr_native_arena *arena, uint64_t chunk,
-			 uint64_t bytes);
-
 /** glibc_bins: check that no list of free chunks has a block in use. */
 struct gr_error *gr_glibc_check_bins(struct gr_glibc *g) GR_MUST_CHECK;
 
@@ -97,9 +93,6 @@ gr_glibc_find_threads(struct gr_glibc *g,
 
 /** glibc_mapped: append the arena of chunks that are mapped one by one. */
 struct gr_error *gr_glibc_find_mapped(struct gr_glibc *g) GR_MUST_CHECK;
-
-/** Does Go's heap have memory in [start, end), which is not empty? */
-bool gr_glibc_meets_go(const struct gr_glibc *g, uint64_t start, uint64_t end);
 
 /** The region that holds @p addr, or NULL. Regions are sorted. */
 static inline const struct gr_glibc_region *
@@ -119,43 +112,5 @@ static inline uint64_t gr_glibc_next_page(uint64_t at)
 		       UINT64_MAX :
 		       (at + GR_PAGE_BYTES - 1) & ~(GR_PAGE_BYTES - 1);
 }
-
-/** Note why an arena is not checked; the first reason stays. */
-static inline void gr_glibc_doubt(struct gr_native_arena *arena,
-				  enum gr_native_doubt doubt,
-				  const char *reason)
-{
-	arena->is_checked = false;
-	if (arena->reason)
-		return;
-	arena->doubt = doubt;
-	arena->reason = reason;
-}
-
-/** Note that an arena is damaged, as it seems. */
-static inline void gr_glibc_fail(struct gr_native_arena *arena,
-				 const char *reason)
-{
-	gr_glibc_doubt(arena, GR_DOUBT_DAMAGE, reason);
-}
-
-/** Note that memory of an arena is not at hand. */
-static inline void gr_glibc_miss(struct gr_native_arena *arena)
-{
-	gr_glibc_doubt(arena, GR_DOUBT_MISSING, "its memory is missing");
-}
-
-/** Append an arena. */
-struct gr_error *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
-				    const char *kind) GR_MUST_CHECK;
-
-/** Note that [@p start, @p end) of an arena is neither a block nor free. */
-struct gr_error *gr_glibc_add_other(struct gr_glibc *g, uint32_t arena,
-				    uint64_t start, uint64_t end) GR_MUST_CHECK;
-
-/** Append a block of @p arena, whose chunk is at @p chunk. */
-struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,
-				    uint64_t chunk, uint64_t bytes,
-				    unsigned int header_words) GR_MUST_CHECK;
 
 #endif /* GR_GLIBC_H */

@@ -4,7 +4,7 @@
  * one before it is in use; these lists say it again. A chunk of a list that is
  * in use by its header is damage: it would look like a block that nobody holds.
  */
-#include "native/glibc.h"
+#include "native/allocators/glibc.h"
 
 enum {
 	SLACK_CHUNKS = 64, /* that threads may be about to take or to give */
@@ -38,7 +38,7 @@ static struct gr_error *check_bin(struct gr_glibc *g, uint32_t arena,
 		err = gr_runtime_step(view->rt, 1);
 	}
 	if (!err)
-		gr_glibc_fail(&g->r->native->arenas.data[arena],
+		gr_arena_fail(&g->r->native->arenas.data[arena],
 			      "a list of its free chunks is damaged");
 	return err;
 }
@@ -49,7 +49,7 @@ struct gr_error *gr_glibc_check_bins(struct gr_glibc *g)
 	struct gr_error *err = NULL;
 
 	g->r->view.is_recording = true;
-	for (size_t i = 0; !err && i < arenas->size; i++) {
+	for (size_t i = g->first_arena; !err && i < arenas->size; i++) {
 		struct gr_native_arena *arena = &arenas->data[i];
 		uint64_t left = arena->free_blocks + SLACK_CHUNKS;
 		uint64_t bin = arena->addr + GR_GLIBC_BINS - GR_CHUNK_USER;

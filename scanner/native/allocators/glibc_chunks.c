@@ -4,7 +4,7 @@
  * the header of the next one says so. A region that is not the last one of its
  * arena ends with fenceposts: chunks too small to be given away.
  */
-#include "native/glibc.h"
+#include "native/allocators/glibc.h"
 
 #include "inferior/elf.h"
 
@@ -23,66 +23,15 @@ struct walk {
 	bool has_steps;
 };
 
-struct gr_error *gr_glibc_add_block(struct gr_glibc *g, uint32_t arena,
-				    uint64_t chunk, uint64_t bytes,
-				    unsigned int header_words)
-{
-	struct gr_block_vector *list = &g->blocks.list;
-	struct gr_native_arena *of = &g->r->native->arenas.data[arena];
-	const struct gr_block block = { .addr = chunk + GR_CHUNK_USER,
-					.units = bytes / GR_BLOCK_UNIT,
-					.arena = arena,
-					.header_words = header_words };
-
-	if (list->size >= GR_NBLOCK_MAX || bytes / GR_BLOCK_UNIT > UINT32_MAX) {
-		gr_glibc_fail(of, "its blocks are too many or too large");
-		return NULL;
-	}
-	of->in_use_blocks++;
-	of->in_use_bytes += bytes;
-	return gr_runtime_append(g->r->spec->rt, gr_block_vector, list, block);
-}
-
-void gr_glibc_count_free(const struct gr_glibc *g,
-			 struct gr_native_arena *arena, uint64_t chunk,
-			 uint64_t bytes)
-{
-	arena->free_bytes += bytes;
-	arena->free_resident_bytes += gr_native_resident_bytes(
-		g->r->spec->residency, chunk, chunk + bytes);
-}
-
-struct gr_error *gr_glibc_add_other(struct gr_glibc *g, uint32_t arena,
-				    uint64_t start, uint64_t end)
-{
-	const struct gr_native_range range = { start, end, arena };
-
-	return start < end ?
-		       gr_runtime_append(g->r->spec->rt, gr_native_range_vector,
-					 &g->r->native->others, range) :
-		       NULL;
-}
-
-/* Add the pages [start, end) that malloc_trim() would give back. */
-static struct gr_error *add_trimmable(struct walk *w, uint64_t start,
-				      uint64_t end)
-{
-	start = (start + GR_PAGE_BYTES - 1) & ~(GR_PAGE_BYTES - 1);
-	end &= ~(GR_PAGE_BYTES - 1);
-	if (start >= end)
-		return NULL;
-	const struct gr_native_range range = { start, end, w->region->arena };
-	return gr_runtime_append(w->g->r->spec->rt, gr_native_range_vector,
-				 &w->g->r->native->trimmable, range);
-}
-
 static struct gr_error *add_free(struct walk *w, uint64_t chunk, uint64_t bytes)
 {
 	w->arena->free_blocks++;
-	gr_glibc_count_free(w->g, w->arena, chunk, bytes);
+	gr_reader_count_free(w->g->r, w->arena, chunk, bytes);
 	if (bytes > w->arena->largest_free_bytes)
 		w->arena->largest_free_bytes = bytes;
-	return add_trimmable(w, chunk + WHOLE_CHUNK_BYTES, chunk + bytes);
+	return gr_reader_add_trimmable(w->g->r, w->region->arena,
+				       chunk + WHOLE_CHUNK_BYTES,
+				       chunk + bytes);
 }
 
 /* The chunk before ends at @p at, whose header is @p head. */
@@ -95,11 +44,12 @@ static struct gr_error *end_chunk(struct walk *w, uint64_t at, uint64_t head)
 	if (!bytes)
 		return NULL;
 	if (head & GR_CHUNK_PREV_IN_USE)
-		return gr_glibc_add_block(w->g, w->region->arena, chunk, bytes,
-					  1);
+		return gr_reader_add_block(w->g->r, &w->g->blocks,
+					   w->region->arena,
+					   chunk + GR_CHUNK_USER, bytes, 1);
 	// A free chunk has its size at its end, too.
 	if (!gr_view_word(&w->g->r->view, at, &before) || before != bytes)
-		gr_glibc_fail(w->arena, "a free chunk of it is damaged");
+		gr_arena_fail(w->arena, "a free chunk of it is damaged");
 	return add_free(w, chunk, bytes);
 }
 
@@ -109,11 +59,12 @@ static struct gr_error *end_top(struct walk *w, uint64_t at, uint64_t bytes)
 	bool is_main = w->arena->addr == w->g->main_arena && !w->g->has_pieces;
 
 	if (bytes != w->region->end - at)
-		gr_glibc_fail(w->arena, "its top chunk does not end it");
+		gr_arena_fail(w->arena, "its top chunk does not end it");
 	w->arena->top_bytes = w->region->end - at;
-	gr_glibc_count_free(w->g, w->arena, at, w->arena->top_bytes);
-	return is_main ? add_trimmable(w, at + GR_CHUNK_LEAST_BYTES + 1,
-				       w->region->end) :
+	gr_reader_count_free(w->g->r, w->arena, at, w->arena->top_bytes);
+	return is_main ? gr_reader_add_trimmable(w->g->r, w->region->arena,
+						 at + GR_CHUNK_LEAST_BYTES + 1,
+						 w->region->end) :
 			 NULL;
 }
 
@@ -150,7 +101,7 @@ static bool is_chunk(const struct walk *w, uint64_t at, uint64_t head)
 {
 	uint64_t bytes = head & ~(uint64_t)GR_CHUNK_FLAGS;
 
-	return !(head & GR_CHUNK_IS_MMAPPED) && bytes % GR_BLOCK_UNIT == 0 &&
+	return !(head & GR_CHUNK_IS_MMAPPED) && bytes % GR_CHUNK_ALIGN == 0 &&
 	       bytes >= GR_CHUNK_LEAST_BYTES && bytes <= w->region->end - at;
 }
 
@@ -256,7 +207,7 @@ static struct gr_error *pass_fence(struct walk *w, uint64_t at, uint64_t head,
 				   uint64_t *ret)
 {
 	if (!has_fences(w, at, head)) {
-		gr_glibc_fail(w->arena, "its chunks are damaged");
+		gr_arena_fail(w->arena, "its chunks are damaged");
 		*ret = w->region->end;
 		return NULL;
 	}
@@ -272,9 +223,10 @@ static struct gr_error *pass_fence(struct walk *w, uint64_t at, uint64_t head,
 	if (!err && w->arena->addr == w->g->main_arena)
 		err = pass_foreign(w, at + 2 * FENCE_BYTES, ret);
 	if (!err)
-		err = gr_glibc_add_other(w->g, w->region->arena, start, *ret);
+		err = gr_reader_add_other(w->g->r, w->region->arena, start,
+					  *ret);
 	if (!err && w->region->top && *ret >= w->region->end)
-		gr_glibc_fail(w->arena, "its chunks do not lead to its top");
+		gr_arena_fail(w->arena, "its chunks do not lead to its top");
 	return err;
 }
 
@@ -286,13 +238,13 @@ static struct gr_error *step(struct walk *w, uint64_t *at)
 
 	*at = w->region->end;
 	if (!gr_view_word(&w->g->r->view, here + GR_CHUNK_SIZE, &head)) {
-		gr_glibc_miss(w->arena);
+		gr_arena_miss(w->arena);
 		return NULL;
 	}
 	if (is_fence(head) && here != w->region->top)
 		return pass_fence(w, here, head, at);
 	if (!is_chunk(w, here, head)) {
-		gr_glibc_fail(w->arena, "its chunks are damaged");
+		gr_arena_fail(w->arena, "its chunks are damaged");
 		return NULL;
 	}
 	err = end_chunk(w, here, head);
@@ -305,7 +257,7 @@ static struct gr_error *step(struct walk *w, uint64_t *at)
 	w->bytes = head;
 	*at = here + head;
 	if (*at >= w->region->end)
-		gr_glibc_fail(w->arena, "its chunks do not lead to its top");
+		gr_arena_fail(w->arena, "its chunks do not lead to its top");
 	return NULL;
 }
 
@@ -319,8 +271,8 @@ struct gr_error *gr_glibc_walk(struct gr_glibc *g,
 	};
 	uint64_t at = region->first;
 	struct gr_error *err =
-		gr_glibc_add_other(g, region->arena, region->start,
-				   at < region->end ? at : region->end);
+		gr_reader_add_other(g->r, region->arena, region->start,
+				    at < region->end ? at : region->end);
 
 	g->r->view.is_recording = true;
 	// Bounded by the region: each chunk lies behind the one before.

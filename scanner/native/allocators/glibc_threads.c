@@ -5,7 +5,7 @@
  * threads stay, with what glibc keeps of each thread at their ends (nptl: struct
  * pthread, to which fs_base points). It begins with two pointers to itself.
  */
-#include "native/glibc.h"
+#include "native/allocators/glibc.h"
 
 #include "inferior/elf.h"
 
@@ -88,7 +88,7 @@ struct gr_error *gr_glibc_find_threads(struct gr_glibc *g,
 
 		if (gr_mapping_is_anonymous(&m) && (m.flags & PF_W) &&
 		    gr_mapping_begin_at(&m, &end) &&
-		    !gr_glibc_meets_go(g, m.start, m.end))
+		    !gr_reader_meets_go(g->r, m.start, m.end))
 			err = search_mapping(g, &m, ret);
 		if (!err)
 			err = gr_runtime_step(spec->rt, 1);

@@ -5,7 +5,7 @@
  * its chunks lead to fenceposts at the end of a page, or to the top. All pieces
  * together are as large as the arena counts.
  */
-#include "native/glibc.h"
+#include "native/allocators/glibc.h"
 
 #include "inferior/elf.h"
 
@@ -48,7 +48,7 @@ static struct gr_error *find_end(struct search *s, uint64_t at, uint64_t limit,
 		s->steps_left--;
 		bytes = head & ~(uint64_t)GR_CHUNK_FLAGS;
 		if ((head & GR_CHUNK_FLAGS & ~GR_CHUNK_PREV_IN_USE) ||
-		    bytes % GR_BLOCK_UNIT || bytes > limit - at)
+		    bytes % GR_CHUNK_ALIGN || bytes > limit - at)
 			return NULL;
 		if (at == s->top)
 			*ret = bytes ? at + bytes : 0;
@@ -126,7 +126,7 @@ struct gr_error *gr_glibc_find_pieces(struct gr_glibc *g, uint32_t arena)
 
 		if ((!m.path || *m.path == '[') && (m.flags & PF_W) &&
 		    gr_mapping_begin_at(&m, &end) &&
-		    !gr_glibc_meets_go(g, m.start, m.end))
+		    !gr_reader_meets_go(g->r, m.start, m.end))
 			err = search_mapping(&s, &m);
 		if (!err)
 			err = gr_runtime_step(view->rt, 1);

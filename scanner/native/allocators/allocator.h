@@ -13,6 +13,8 @@ struct gr_native_reader {
 	const struct gr_native_spec *spec;
 	struct gr_view view;
 	struct gr_native *native;
+	/** The memory of the allocators that were read before, by address. */
+	struct gr_native_range_vector taken;
 };
 
 /** An allocator that may be in the program. */
@@ -22,8 +24,8 @@ struct gr_allocator {
 	 * Find it, by symbols or by the shape of its structures; walk its
 	 * arenas; and check each against the allocator's own counters. Appends
 	 * the allocator with its arenas, memory and blocks, or nothing if the
-	 * program does not have it. Each step is bounded: by an arena, a list
-	 * by its blocks.
+	 * program does not have it; several if it is there several times. Each
+	 * step is bounded: by an arena, a list by its blocks.
 	 *
 	 * The blocks of an arena are appended whether it is checked or not;
 	 * gr_native_read() drops those of arenas that are not.

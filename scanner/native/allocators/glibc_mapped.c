@@ -5,7 +5,7 @@
  * many are found as malloc_par counts. The kernel joins mappings that lie side
  * by side, so that one may begin at any page.
  */
-#include "native/glibc.h"
+#include "native/allocators/glibc.h"
 
 #include "inferior/elf.h"
 
@@ -41,6 +41,11 @@ static uint64_t end_of_other(const struct search *s, uint64_t addr)
 
 	if (region)
 		return region->end;
+	// Another allocator may have it, whose blocks may say anything.
+	const struct gr_native_range_vector *taken = &s->g->r->taken;
+	size_t n = gr_count_before(taken->size, i, taken->data[i].end <= addr);
+	if (n < taken->size && taken->data[n].start <= addr)
+		return taken->data[n].end;
 	if (!gr_heap_arenas_have(s->g->r->spec->go_arenas, addr))
 		return 0;
 	return addr >> GR_ARENA_SHIFT < s->end >> GR_ARENA_SHIFT ?
@@ -55,7 +60,7 @@ static bool meets_others(const struct search *s, uint64_t start, uint64_t end)
 	size_t n = gr_count_before(list->size, i, list->data[i].start < start);
 
 	return (n < list->size && list->data[n].start < end) ||
-	       gr_glibc_meets_go(s->g, start, end);
+	       gr_reader_meets_go(s->g->r, start, end);
 }
 
 /* The bytes of a chunk that begins at @p chunk, from the start of its mapping
@@ -73,7 +78,7 @@ static uint64_t chunk_at(struct search *s, uint64_t chunk, uint64_t *before)
 	uint64_t least = s->g->has_par ? GR_PAGE_BYTES : LEAST_BLIND_BYTES;
 	if (bytes < GR_CHUNK_LEAST_BYTES || bytes > s->end - chunk ||
 	    *before > chunk - s->start || (bytes + *before) % GR_PAGE_BYTES ||
-	    bytes % GR_BLOCK_UNIT || bytes + *before < least ||
+	    bytes % GR_CHUNK_ALIGN || bytes + *before < least ||
 	    (chunk - *before) % GR_PAGE_BYTES ||
 	    meets_others(s, chunk - *before, chunk + bytes))
 		return 0;
@@ -133,9 +138,11 @@ static struct gr_error *add_chunk(struct search *s, uint64_t chunk,
 						 gr_native_range_vector,
 						 &native->memory, range);
 	if (!err)
-		err = gr_glibc_add_other(s->g, s->arena, range.start, chunk);
+		err = gr_reader_add_other(s->g->r, s->arena, range.start,
+					  chunk);
 	if (!err)
-		err = gr_glibc_add_block(s->g, s->arena, chunk, bytes, 2);
+		err = gr_reader_add_block(s->g->r, &s->g->blocks, s->arena,
+					  chunk + GR_CHUNK_USER, bytes, 2);
 	s->is_over = s->g->has_par &&
 		     arena->in_use_blocks == s->g->mapped_count &&
 		     arena->mapped_bytes == s->g->mapped_bytes;
@@ -205,22 +212,26 @@ struct gr_error *gr_glibc_find_mapped(struct gr_glibc *g)
 
 	if (g->has_par && !g->mapped_count)
 		return NULL;
-	struct gr_error *err = gr_glibc_add_arena(g, 0, "mmap");
+	struct gr_error *err = gr_reader_add_arena(g->r, 0, "mmap");
 	if (!err)
 		err = search_all(&s);
 	if (err)
 		return err;
 	struct gr_native_arena *arena = &g->r->native->arenas.data[s.arena];
+	arena->bytes_counter = "mmapped_mem";
+	arena->blocks_counter = "n_mmaps";
+	arena->found_bytes = arena->mapped_bytes;
+	arena->found_blocks = arena->in_use_blocks;
 	if (g->has_par) {
 		arena->counted_blocks = g->mapped_count;
 		arena->counted_bytes = g->mapped_bytes;
 	}
 	if (!g->has_par)
-		gr_glibc_doubt(arena, GR_DOUBT_UNCOUNTED,
+		gr_arena_doubt(arena, GR_DOUBT_UNCOUNTED,
 			       "nothing tells how many blocks it has");
 	else if (arena->in_use_blocks != g->mapped_count ||
 		 arena->mapped_bytes != g->mapped_bytes)
-		gr_glibc_fail(arena,
+		gr_arena_fail(arena,
 			      "malloc counts other blocks than were found");
 	return err;
 }

@@ -5,7 +5,7 @@
  * aligned to their largest size; the newest one has the top chunk, and each
  * leads to the one before.
  */
-#include "native/glibc.h"
+#include "native/allocators/glibc.h"
 
 #include "base/chain.h"
 #include "inferior/elf.h"
@@ -26,34 +26,9 @@ enum {
 /* So that the end of a block is no small number. */
 #define MOST_ADDRESS (UINT64_MAX - 2 * GR_PAGE_BYTES)
 
-bool gr_glibc_meets_go(const struct gr_glibc *g, uint64_t start, uint64_t end)
-{
-	const struct gr_heap_arenas *list = g->r->spec->go_arenas;
-	uint64_t first = start >> GR_ARENA_SHIFT;
-	size_t n = gr_count_before(list->size, i, list->data[i].index < first);
-
-	return n < list->size &&
-	       list->data[n].index <= (end - 1) >> GR_ARENA_SHIFT;
-}
-
 static uint64_t align_chunk(uint64_t addr)
 {
 	return (addr + 15) & ~UINT64_C(15);
-}
-
-struct gr_error *gr_glibc_add_arena(struct gr_glibc *g, uint64_t addr,
-				    const char *kind)
-{
-	const struct gr_native_arena arena = {
-		.addr = addr,
-		.kind = kind,
-		.is_checked = true,
-		.counted_bytes = UINT64_MAX,
-		.counted_blocks = UINT64_MAX,
-	};
-
-	return gr_runtime_append(g->r->spec->rt, gr_native_arena_vector,
-				 &g->r->native->arenas, arena);
 }
 
 struct gr_error *gr_glibc_add_region(struct gr_glibc *g, uint32_t index,
@@ -63,12 +38,12 @@ struct gr_error *gr_glibc_add_region(struct gr_glibc *g, uint32_t index,
 
 	region.arena = index;
 	if (region.end < region.start || region.end > MOST_ADDRESS) {
-		gr_glibc_fail(arena, "its memory has no end");
+		gr_arena_fail(arena, "its memory has no end");
 		return NULL;
 	}
 	if (region.start < region.end &&
-	    gr_glibc_meets_go(g, region.start, region.end)) {
-		gr_glibc_fail(arena, "its memory is in the heap of Go");
+	    gr_reader_meets_go(g->r, region.start, region.end)) {
+		gr_arena_fail(arena, "its memory is in the heap of Go");
 		return NULL;
 	}
 	arena->mapped_bytes += region.end - region.start;
@@ -141,14 +116,14 @@ static struct gr_error *add_heaps(struct gr_glibc *g,
 	struct gr_error *err = NULL;
 
 	if (!heap || (head != HEAP_LEAST_BYTES && head != HEAP_MOST_BYTES)) {
-		gr_glibc_fail(arena, "its heaps were not found");
+		gr_arena_fail(arena, "its heaps were not found");
 		return NULL;
 	}
 	for (; !err && heap && gr_chain_step(&chain, heap); heap = previous) {
 		last = heap;
 		if (heap % least || !is_heap(view, heap, arena->addr, &size) ||
 		    !gr_view_word(view, heap + HEAP_PREVIOUS, &previous)) {
-			gr_glibc_fail(arena, "its list of heaps is damaged");
+			gr_arena_fail(arena, "its list of heaps is damaged");
 			return NULL;
 		}
 		err = add_region(
@@ -169,7 +144,7 @@ static struct gr_error *add_heaps(struct gr_glibc *g,
 			err = gr_runtime_step(view->rt, 4);
 	}
 	if (!err && (heap || last != first))
-		gr_glibc_fail(arena, "its list of heaps is damaged");
+		gr_arena_fail(arena, "its list of heaps is damaged");
 	return err;
 }
 
@@ -197,7 +172,7 @@ static struct gr_error *add_main(struct gr_glibc *g,
 					    arena - g->r->native->arenas.data);
 	if (!start || !gr_view_word(&g->r->view, top + GR_CHUNK_SIZE, &size) ||
 	    (size &= ~(uint64_t)GR_CHUNK_FLAGS) > (UINT64_C(1) << 46)) {
-		gr_glibc_miss(arena);
+		gr_arena_miss(arena);
 		return NULL;
 	}
 	return add_region(g, arena,
@@ -212,7 +187,7 @@ static struct gr_error *add_arena(struct gr_glibc *g, uint64_t addr)
 	bool is_main = addr == g->main_arena;
 	struct gr_native_arena_vector *arenas = &g->r->native->arenas;
 	struct gr_error *err =
-		gr_glibc_add_arena(g, addr, is_main ? "main" : "thread");
+		gr_reader_add_arena(g->r, addr, is_main ? "main" : "thread");
 	struct gr_view *view = &g->r->view;
 	uint64_t top;
 
@@ -220,7 +195,7 @@ static struct gr_error *add_arena(struct gr_glibc *g, uint64_t addr)
 		return err;
 	struct gr_native_arena *arena = &arenas->data[arenas->size - 1];
 	if (!gr_view_word(view, addr + GR_GLIBC_TOP, &top)) {
-		gr_glibc_miss(arena);
+		gr_arena_miss(arena);
 		return NULL;
 	}
 	return is_main ? add_main(g, arena, top) : add_heaps(g, arena, top);
@@ -236,14 +211,16 @@ static void check(struct gr_glibc *g, uint32_t first)
 		struct gr_native_arena *arena = &arenas->data[i];
 		uint64_t lock;
 
+		arena->bytes_counter = "system_mem";
+		arena->found_bytes = arena->mapped_bytes;
 		// The lock is the lower half of the word.
 		if (gr_view_word(view, arena->addr + GR_GLIBC_MUTEX, &lock))
 			arena->is_locked = (uint32_t)lock;
 		if (!gr_view_word(view, arena->addr + GR_GLIBC_SYSTEM_MEM,
 				  &arena->counted_bytes))
-			gr_glibc_miss(arena);
-		else if (arena->counted_bytes != arena->mapped_bytes)
-			gr_glibc_fail(arena,
+			gr_arena_miss(arena);
+		else if (arena->counted_bytes != arena->found_bytes)
+			gr_arena_fail(arena,
 				      "it counts other memory than was found");
 	}
 }
