@@ -38,6 +38,9 @@ FLAGS = {
     "cgo-nodwarf": ["-ldflags=-w -extldflags=-Wl,-S"],
     "cgo-stripped": ["-ldflags=-s -w"],
     "arm64": [],
+    # The C library is musl; its compiler is musl-gcc.
+    "musl": ["-ldflags=-linkmode=external"],
+    "musl-static": ["-ldflags=-linkmode=external -extldflags=-static"],
     # As a library `program.so`, which a host (HOSTS) loads and runs.
     "c-shared": ["-buildmode=c-shared"],
     "c-shared-stripped": ["-buildmode=c-shared", "-ldflags=-s -w"],
@@ -50,6 +53,8 @@ ENVIRONMENT = {
                     "cgo-stripped", "c-shared", "c-shared-stripped", "plugin",
                     "plugin-stripped")
 }  # fmt: skip
+for flavour in "musl", "musl-static":
+    ENVIRONMENT[flavour] = {"CGO_ENABLED": "1", "CC": "musl-gcc"}
 ENVIRONMENT["arm64"] = {"GOARCH": "arm64"}
 # Experiments of one release each, on or off against its default.
 EXPERIMENTS = {

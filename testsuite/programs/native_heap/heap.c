@@ -249,7 +249,7 @@ static int tell(const struct settings *settings, struct totals *totals)
 
 	for (int i = 0; i < worker_count; i++)
 		lists[i] = &workers[i].events;
-	return truth_write(settings->blocks_file, all_slots, MOST_SLOTS, lists,
+	return truth_write(settings, all_slots, MOST_SLOTS, lists,
 			   worker_count, totals);
 }
 
@@ -262,6 +262,7 @@ int fill_heap(const struct settings *settings, struct totals *totals)
 			return -1;
 	work(&workers[0]);
 	totals->brks = brks < 0 ? 0 : brks;
-	truth_info(totals);
+	if (settings->is_glibc)
+		truth_info(totals);
 	return tell(settings, totals);
 }

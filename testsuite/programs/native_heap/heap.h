@@ -7,6 +7,7 @@ struct settings {
 	long operations; // of all threads together
 	unsigned long seed;
 	int foreign_brk;	 // move the break behind malloc's back
+	int is_glibc;		 // malloc is that of glibc
 	const char *blocks_file; // where the truth is written
 	const char *info_file;	 // where the text of malloc_info() is written
 };

@@ -8,6 +8,9 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#endif
 
 enum { IS_MMAPPED = 2, WORDS = 4096 };
 
@@ -23,6 +26,8 @@ int truth_open_info(const char *file)
 	return info ? setvbuf(info, info_buffer, _IOFBF, sizeof(info_buffer)) :
 		      -1;
 }
+
+#ifdef __GLIBC__
 
 #if __GLIBC_PREREQ(2, 33)
 #define mallinfo_of_release mallinfo2
@@ -45,6 +50,25 @@ void truth_info(struct totals *totals)
 	fflush(info);
 }
 
+const char *truth_libc_version(void)
+{
+	return gnu_get_libc_version();
+}
+
+#else
+
+void truth_info(struct totals *totals)
+{
+	*totals = (struct totals){ .brks = totals->brks };
+}
+
+const char *truth_libc_version(void)
+{
+	return "";
+}
+
+#endif
+
 static void flush(void)
 {
 	size_t size = word_count * sizeof(uint64_t);
@@ -63,11 +87,13 @@ static void put(uint64_t word)
 		flush();
 }
 
-static void put_block(const struct slot *slot, struct totals *totals)
+static void put_block(const struct slot *slot, int is_glibc,
+		      struct totals *totals)
 {
 	uint64_t usable = malloc_usable_size(slot->block);
-	uint64_t head = ((uint64_t *)slot->block)[-1];
-	long bytes = usable + 8;
+	// Others may have no memory there.
+	uint64_t head = is_glibc ? ((uint64_t *)slot->block)[-1] : 0;
+	long bytes = is_glibc ? usable + 8 : usable;
 
 	if (head & IS_MMAPPED) {
 		bytes = usable + 16;
@@ -99,16 +125,16 @@ static int put_freed(struct events *const *lists, int count,
 	return 0;
 }
 
-int truth_write(const char *file, const struct slot *slots, long slot_count,
-		struct events *const *lists, int list_count,
+int truth_write(const struct settings *settings, const struct slot *slots,
+		long slot_count, struct events *const *lists, int list_count,
 		struct totals *totals)
 {
-	output = open(file, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	output = open(settings->blocks_file, O_WRONLY | O_CREAT | O_EXCL, 0644);
 	if (output < 0)
 		return -1;
 	for (long i = 0; i < slot_count; i++)
 		if (slots[i].block)
-			put_block(&slots[i], totals);
+			put_block(&slots[i], settings->is_glibc, totals);
 	if (put_freed(lists, list_count, totals))
 		return -1;
 	flush();
