@@ -5,6 +5,8 @@ musl; and the check of what goref finds in the program native_heap."""
 
 import array
 import functools
+import hashlib
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -12,8 +14,9 @@ from pathlib import Path
 import pytest
 
 import natives
+import toolchains
 from session import run_cli
-from toolchains import TESTSUITE, Variant
+from toolchains import TESTSUITE, Variant, cache_dir
 
 WORDS = 4  # of a block in the file of the truth
 OTHER = "other"  # the argument of native_heap: malloc is not glibc's
@@ -170,3 +173,44 @@ def check_saved(target, folder):
         after = natives.opened(file, *words)
         for key in "allocators", "sizes", "leaked_blocks", "leaked_bytes":
             assert after.get(key) == before.get(key), key
+
+
+# Functions of jemalloc that get a prefix where it is linked beside glibc.
+PREFIXED = (
+    "malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc",
+    "memalign", "valloc", "malloc_usable_size", "malloc_message",
+)  # fmt: skip
+
+
+def _archive():
+    """A static library of Debian's jemalloc, with the prefix je_, as programs
+    have it that keep the malloc() of glibc."""
+    own = next(Path("/usr/lib").glob("*-linux-gnu/libjemalloc_pic.a"), None)
+    if not own or not shutil.which("objcopy"):
+        pytest.skip("no libjemalloc_pic.a: package libjemalloc-dev")
+    key = hashlib.sha256(own.read_bytes() + repr(PREFIXED).encode())
+    path = cache_dir() / f"libje-{key.hexdigest()[:16]}.a"
+    if path.exists():
+        return path
+    made = path.with_name(f"{path.name}.{os.getpid()}")
+    renamed = [f"--redefine-sym={name}=je_{name}" for name in PREFIXED]
+    subprocess.run(["objcopy", *renamed, own, made], check=True)
+    # The operators of C++ would be those of the whole program.
+    members = subprocess.run(
+        ["ar", "t", made], capture_output=True, text=True, check=True
+    )
+    names = [n for n in members.stdout.split() if "jemalloc_cpp" in n]
+    subprocess.run(["ar", "d", made, *names], check=True)
+    made.replace(path)
+    return path
+
+
+def with_jemalloc(release):
+    """The variant of a program in which jemalloc is linked beside glibc."""
+    wanted = ",".join(f"-u,je_{name}" for name in PREFIXED)
+    toolchains.FLAGS["je"] = []
+    toolchains.ENVIRONMENT["je"] = {
+        "CGO_ENABLED": "1",
+        "CGO_LDFLAGS": f"-Wl,{wanted} {_archive()} -lm -lpthread -ldl",
+    }
+    return Variant(release, "je")

@@ -30,7 +30,7 @@ static void stay_with_freed(void)
 		}
 	for (int i = 0; i < SIZES; i++)
 		for (int j = 0; j < OF_EACH; j++)
-			free(stale[i][j]);
+			give_back(stale[i][j]);
 	thread_ready();
 	for (;;)
 		pause();

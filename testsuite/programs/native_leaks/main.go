@@ -4,16 +4,25 @@
 // C and Go hold in each kind of place. The program prints the address and the
 // bytes of each, by kind, and waits for the end of its input.
 //
-//	native_leaks [LIBRARY]
+//	native_leaks [LIBRARY [other | both]]
 //
-// LIBRARY is a shared library with a variable `held_by_library'.
+// LIBRARY is a shared library with a variable `held_by_library', or "". With
+// other, malloc() is not that of glibc. With both, blocks of C are by turns
+// those of glibc and of another allocator.
 package main
 
 /*
 #cgo CFLAGS: -O1 -g
 #cgo LDFLAGS: -lpthread -ldl
-#include <gnu/libc-version.h>
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <gnu/libc-version.h>
+#else
+static const char *gnu_get_libc_version(void)
+{
+	return "";
+}
+#endif
 #include "plant.h"
 #include "record.h"
 
@@ -77,11 +86,18 @@ func told() map[C.enum_fate]blocks {
 	return all
 }
 
-func plant() {
-	library := C.CString("")
-	if len(os.Args) > 1 {
-		library = C.CString(os.Args[1])
+func argument(i int) string {
+	if i < len(os.Args) {
+		return os.Args[i]
 	}
+	return ""
+}
+
+func plant() {
+	mode := C.CString(argument(2))
+	C.choose_mode(mode)
+	C.free(unsafe.Pointer(mode))
+	library := C.CString(argument(1))
 	C.hold_blocks(library)
 	C.free(unsafe.Pointer(library))
 	C.hold_unusually()

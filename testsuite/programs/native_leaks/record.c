@@ -15,37 +15,103 @@ enum {
 	IS_MMAPPED = 2,
 };
 
+// The names under which glibc's are there if another malloc() is loaded, and
+// those of a jemalloc that is linked beside glibc.
+extern void *__libc_malloc(size_t size) __attribute__((weak));
+extern void __libc_free(void *block) __attribute__((weak));
+extern void *je_malloc(size_t size) __attribute__((weak));
+extern void je_free(void *block) __attribute__((weak));
+extern size_t je_malloc_usable_size(void *block) __attribute__((weak));
+
 static struct record records[MOST_RECORDS];
 static long count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static enum mode mode;
+static unsigned int taken;
 
-void record(enum fate fate, const char *kind, void *block)
+enum mode choose_mode(const char *name)
 {
-	int is_mmapped = ((uintptr_t *)block)[-1] & IS_MMAPPED;
-	size_t usable = malloc_usable_size(block);
+	mode = !strcmp(name, "other") ? OTHER :
+	       !strcmp(name, "both")  ? BOTH :
+					GLIBC;
+	if (mode == BOTH && !je_malloc && !__libc_malloc)
+		abort();
+	return mode;
+}
 
+int malloc_is_glibc(void)
+{
+	return mode == GLIBC || (mode == BOTH && je_malloc);
+}
+
+static size_t usable_size(void *block, int is_glibc)
+{
+	size_t head;
+
+	if (!is_glibc)
+		return mode == BOTH && je_malloc ?
+			       je_malloc_usable_size(block) :
+			       malloc_usable_size(block);
+	head = ((size_t *)block)[-1];
+	return (head & ~(size_t)7) - (head & IS_MMAPPED ? 16 : 8);
+}
+
+static void record_as(enum fate fate, const char *kind, void *block,
+		      int is_glibc)
+{
+	size_t bytes = usable_size(block, is_glibc);
+
+	if (is_glibc)
+		bytes += ((size_t *)block)[-1] & IS_MMAPPED ? 16 : 8;
 	pthread_mutex_lock(&lock);
 	if (count == MOST_RECORDS)
 		abort();
 	records[count++] = (struct record){
-		fate,
-		kind,
-		~(uintptr_t)block,
-		usable + (is_mmapped ? 16 : 8),
+		fate, kind, ~(uintptr_t)block, bytes, is_glibc,
 	};
 	pthread_mutex_unlock(&lock);
 }
 
+void record(enum fate fate, const char *kind, void *block)
+{
+	record_as(fate, kind, block, malloc_is_glibc());
+}
+
+// The allocator that is not malloc()'s, of two.
+static void *take_beside(size_t size)
+{
+	return je_malloc ? je_malloc(size) : __libc_malloc(size);
+}
+
 void *take(enum fate fate, const char *kind, size_t size)
 {
-	void *block = malloc(size);
+	int is_beside = mode == BOTH &&
+			__atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED) % 2;
+	int is_glibc = is_beside ? !malloc_is_glibc() : malloc_is_glibc();
+	void *block = is_beside ? take_beside(size) : malloc(size);
 
 	if (!block)
 		abort();
 	// Words of a block that was here before would hold what they name.
-	memset(block, 0x11, malloc_usable_size(block));
-	record(fate, kind, block);
+	memset(block, 0x11, usable_size(block, is_glibc));
+	record_as(fate, kind, block, is_glibc);
 	return block;
+}
+
+void give_back(void *block)
+{
+	long i = count;
+
+	while (i-- && records[i].hidden != ~(uintptr_t)block)
+		;
+	if (i < 0)
+		abort();
+	if (records[i].is_glibc == malloc_is_glibc())
+		free(block);
+	else if (records[i].is_glibc)
+		__libc_free(block);
+	else
+		je_free(block);
 }
 
 const char *kept_name(const char *name, size_t length)

@@ -5,13 +5,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Whose malloc() the program has: that of glibc, or of another allocator; or
+// it has both, and takes turns. The other one is then linked with the prefix
+// je_, or malloc() is its, and that of glibc has other names.
+enum mode { GLIBC, OTHER, BOTH };
+
+/** Choose the mode by its name in small letters; anything else is GLIBC. */
+enum mode choose_mode(const char *name);
+
+/** Is malloc() that of glibc? */
+int malloc_is_glibc(void);
+
 enum fate { LEAKED, HELD, FREED };
 
 struct record {
 	enum fate fate;
 	const char *kind;
 	uintptr_t hidden; // the complement of the address: it holds nothing
-	size_t bytes;	  // of the chunk
+	size_t bytes;	  // of the chunk, or those that can be used
+	int is_glibc;
 };
 
 /**
@@ -20,7 +32,10 @@ struct record {
  */
 void *take(enum fate fate, const char *kind, size_t size);
 
-/** Record a block that somebody else has allocated. */
+/** Free a block that take() has returned. */
+void give_back(void *block);
+
+/** Record a block that somebody else has got from malloc(). */
 void record(enum fate fate, const char *kind, void *block);
 
 /** A copy of the name of a kind, which is no block. */

@@ -83,13 +83,14 @@ static void hold_by_break(void)
 	int n = 0;
 
 	break_of_program = sbrk(PART);
+	// That of musl moves nothing.
 	if (break_of_program == (void *)-1)
-		abort();
+		return;
 	end = (char *)break_of_program + PART;
 	break_of_program[WORD] = take(HELD, "break", 168);
 	while (sbrk(0) == end && n < MOST_LARGE)
 		more[n++] = malloc(LARGE);
-	if (sbrk(0) == end)
+	if (sbrk(0) == end && malloc_is_glibc())
 		abort();
 	while (n)
 		free(more[--n]);
@@ -136,6 +137,8 @@ static void run_coroutine(void)
 		pause();
 }
 
+#ifdef __GLIBC__
+
 // The thread waits on the upper half of the program's own memory. Its frame
 // here is not above its stack pointer then.
 void wait_in_coroutine(void)
@@ -152,6 +155,16 @@ void wait_in_coroutine(void)
 	while (block)
 		swapcontext(&thread_context, &coroutine_context);
 }
+
+#else
+
+// musl has no functions for coroutines.
+void wait_in_coroutine(void)
+{
+	run_coroutine();
+}
+
+#endif
 
 int waiting_coroutines(void)
 {
