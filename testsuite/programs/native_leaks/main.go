@@ -86,6 +86,19 @@ func told() map[C.enum_fate]blocks {
 	return all
 }
 
+// ofGlibc gives the addresses of the blocks of glibc.
+func ofGlibc() json.RawMessage {
+	rows := []byte("[0")
+	for i := C.long(0); i < C.record_count(); i++ {
+		row := C.record_at(i)
+		if row.is_glibc != 0 {
+			rows = append(rows, ',')
+			rows = strconv.AppendUint(rows, ^uint64(row.hidden), 10)
+		}
+	}
+	return append(rows, ']')
+}
+
 func argument(i int) string {
 	if i < len(os.Args) {
 		return os.Args[i]
@@ -125,6 +138,8 @@ func main() {
 		"freed":  all[C.FREED]["freed"],
 		"by_c":   objectsByC,
 		"dead":   deadObject,
+
+		"of_glibc": ofGlibc(),
 	})
 	io.Copy(io.Discard, os.Stdin)
 }
