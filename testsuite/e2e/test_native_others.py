@@ -149,8 +149,8 @@ def test_verbs(farm, allocator):
     target = target_of(farm, allocator, CENTRAL.release, how=how)
     where = natives.where(target)
     document = natives.asked(target, "rss")
-    classes = {row["class"]: row["bytes"] for row in document["classes"]}
-    assert classes["c_leaked"] > 0 and classes["c_held_by_go"] > 0
+    classes = {row["name"]: row["bytes"] for row in document["classes"]}
+    assert classes["c_heap_leaked"] > 0 and classes["c_heap_go"] > 0
     leaks = test_native_leaks.Leaks(target)
     [address, _] = leaks.truth["kept"]["go"][0]
     done = run_cli([*where, "why", f"{address:#x}"])

@@ -144,9 +144,9 @@ has touched it, such as a huge page. It is then in a class of its own. The
 scavenger could give back the other free pages, except those in the caches of
 the Ps. If pages are in swap, goref does not know what was never touched.
 
-The C heap is that of glibc: the area that grows by brk, and arenas and large
-blocks with mappings of their own, which are known by their headers. goref
-searches for such blocks until 32 MiB of resident memory had no header; blocks
+The C heap is the memory of the allocators that goref reads (see `native'). Large
+blocks of glibc that have mappings of their own are known by their headers; goref
+searches for them until 32 MiB of resident memory had no header, and blocks
 beyond that are unknown. Anonymous memory that nothing explains is unknown: what
 the program or a library maps itself. Without debug information, so are parts of
 the Go runtime's own memory.
@@ -180,9 +180,9 @@ C_VALUES = Option(
 NATIVE = Verb(
     "native",
     "Say where C memory is, what holds it, and what of it leaks",
-    """Prints the arenas of the C allocator: how much is in use, free, mapped and
-resident, and what malloc_trim(3) would give back; then the blocks in use by
-size, by type, and by what holds them; then the Go objects that a cgo.Handle or
+    """Prints the arenas of the C allocators: how much is in use, free, mapped and
+resident, and what each would give back if it were asked to, such as by
+malloc_trim(3); then the blocks in use by size, by type, and by what holds them; then the Go objects that a cgo.Handle or
 a runtime.Pinner keeps alive for C, and what only these references hold.
 
 `native leaks' prints the blocks that nothing holds, in groups of one size and
@@ -192,14 +192,16 @@ a thread's stack, registers and variables. Dead objects of Go hold nothing.
 A block that only a leaked block leads to is leaked, too.""",
     (TOP_NATIVE, FAIL_ON_C_LEAKS, C_VALUES, *COMMON),
     "[leaks]",
-    """goref reads the allocator of glibc 2.28 to 2.41. It compares what it finds with
-the counters of the allocator. An arena that disagrees is damaged, or a thread
-was changing it. goref reports it, does not list its blocks, and takes all of
-its memory as a holder. For other allocators, `goref rss' has the classes of
-memory.
+    """goref reads the allocators of glibc 2.28 to 2.41 and of musl 1.2.1 to 1.2.5,
+jemalloc 5.2.1, 5.3.0 and 5.3.1, tcmalloc of gperftools 2.7 to 2.18, and mimalloc
+2.0.9 to 2.4; several may be in one process. It compares what it finds with the
+counters of the allocator. An arena that disagrees is damaged, or a thread was
+changing it. goref reports it, does not list its blocks, and takes all of its
+memory as a holder. Other releases of these are named, and not read. For other
+allocators, `goref rss' has the classes of memory.
 
-Sizes are those of the allocator, with 8 bytes of header (16 for blocks that are
-mapped one by one). A word of C memory counts as a pointer if its value lies in
+Sizes are those of the allocator: with glibc, 8 bytes of header are a part of
+them (16 for blocks that are mapped one by one). A word of C memory counts as a pointer if its value lies in
 a block, so that a block may seem to be held by a number. A pointer that is
 stored in another form (XORed, tagged, in a file) is not seen.
 
