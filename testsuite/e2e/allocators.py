@@ -68,6 +68,12 @@ def musl(release, is_static=False):
     return Variant(release, "musl-static" if is_static else "musl")
 
 
+def loader_of_musl():
+    """Its libc.so, which is also the loader of its programs."""
+    loader = next(Path("/lib").glob("ld-musl-*.so.1"), None)
+    return str(loader.resolve()) if loader else pytest.skip("no musl")
+
+
 class Truth:
     """The file that native_heap has written: blocks, {address: bytes that may
     be used}, asked, {address: bytes that were asked for}, and the addresses
