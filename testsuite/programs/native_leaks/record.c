@@ -140,6 +140,27 @@ struct record record_at(long i)
 	return records[i];
 }
 
+// malloc() may leave the address of a block in a register that it need not
+// restore.
+static void clear_scratch_registers(void)
+{
+#ifdef __x86_64__
+	asm volatile("xorl %%eax, %%eax\n\t"
+		     "xorl %%ecx, %%ecx\n\t"
+		     "xorl %%edx, %%edx\n\t"
+		     "xorl %%esi, %%esi\n\t"
+		     "xorl %%edi, %%edi\n\t"
+		     "xorl %%r8d, %%r8d\n\t"
+		     "xorl %%r9d, %%r9d\n\t"
+		     "xorl %%r10d, %%r10d\n\t"
+		     "xorl %%r11d, %%r11d"
+		     :
+		     :
+		     : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10",
+		       "r11");
+#endif
+}
+
 __attribute__((noinline)) void far_below(void (*call)(void))
 {
 	volatile char distance[FAR];
@@ -147,4 +168,5 @@ __attribute__((noinline)) void far_below(void (*call)(void))
 	distance[0] = 0;
 	call();
 	distance[FAR - 1] = 0;
+	clear_scratch_registers();
 }
