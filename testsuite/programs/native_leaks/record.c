@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "record.h"
 
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,10 +16,10 @@ enum {
 	IS_MMAPPED = 2,
 };
 
-// The names under which glibc's are there if another malloc() is loaded, and
-// those of a jemalloc that is linked beside glibc.
-extern void *__libc_malloc(size_t size) __attribute__((weak));
-extern void __libc_free(void *block) __attribute__((weak));
+// The functions of glibc, also if another malloc() is loaded before it, and those
+// of a jemalloc that is linked beside glibc.
+static void *(*libc_malloc)(size_t size);
+static void (*libc_free)(void *block);
 extern void *je_malloc(size_t size) __attribute__((weak));
 extern void je_free(void *block) __attribute__((weak));
 extern size_t je_malloc_usable_size(void *block) __attribute__((weak));
@@ -34,8 +35,14 @@ enum mode choose_mode(const char *name)
 	mode = !strcmp(name, "other") ? OTHER :
 	       !strcmp(name, "both")  ? BOTH :
 					GLIBC;
-	if (mode == BOTH && !je_malloc && !__libc_malloc)
-		abort();
+	if (mode == BOTH && !je_malloc) {
+		void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+		if (!libc)
+			abort();
+		libc_malloc = dlsym(libc, "malloc");
+		libc_free = dlsym(libc, "free");
+	}
 	return mode;
 }
 
@@ -80,7 +87,7 @@ void record(enum fate fate, const char *kind, void *block)
 // The allocator that is not malloc()'s, of two.
 static void *take_beside(size_t size)
 {
-	return je_malloc ? je_malloc(size) : __libc_malloc(size);
+	return je_malloc ? je_malloc(size) : libc_malloc(size);
 }
 
 void *take(enum fate fate, const char *kind, size_t size)
@@ -109,7 +116,7 @@ void give_back(void *block)
 	if (records[i].is_glibc == malloc_is_glibc())
 		free(block);
 	else if (records[i].is_glibc)
-		__libc_free(block);
+		libc_free(block);
 	else
 		je_free(block);
 }
