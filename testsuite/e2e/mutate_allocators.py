@@ -4,6 +4,7 @@ pages to which this leads, those to which these lead, and so on, but no word in
 a block of the program."""
 
 import bisect
+import os
 import random
 import struct
 
@@ -38,7 +39,8 @@ def files(core):
 
 def data_of(core, path):
     """[start, end) of the writable memory of a file, and of the bss behind."""
-    own = [(s, e) for s, e, name in files(core) if name == str(path)]
+    path = os.path.realpath(path)
+    own = [(s, e) for s, e, name in files(core) if name == path]
     low, high = min(own)[0], max(e for _, e in own)
     for flags, address, _, size in mutate_native.segments(core):
         if flags & 2 and low <= address <= high:

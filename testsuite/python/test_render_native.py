@@ -94,3 +94,53 @@ def test_document_has_all_arenas():
     assert [row["free_resident_bytes"] for row in heap["arena_list"]] == [
         1, 2, 3
     ]  # fmt: skip
+
+
+def heap_of(name, mapped, **fields):
+    total = rows.make("NativeArena", mapped_bytes=mapped, **fields)
+    return rows.make("NativeHeap", name=name, arenas=[], sum=total)
+
+
+def test_several_allocators():
+    """The largest one comes first, those that are not read come last, and a
+    warning is said once."""
+    refused = rows.make(
+        "NativeHeap",
+        name="mimalloc",
+        version="3.0.1",
+        refusal="is not known: goref reads 2.0.9",
+        arenas=[],
+        sum=rows.make("NativeArena"),
+    )
+    found = [refused, heap_of("musl", KIB), heap_of("jemalloc", 2 * KIB)]
+    made = NativeReport(
+        tool_version="1",
+        partial=["a block is missing"],
+        found=rows.make("Native", is_known=True, heaps=found),
+        kept=rows.make("KeptByC", is_known=True),
+    )
+    text = made.text()
+    order = [text.index(name) for name in ("jemalloc", "musl", "mimalloc")]
+    assert order == sorted(order)
+    assert text.count("PARTIAL: a block is missing") == 1
+    line = "mimalloc 3.0.1 is not known: goref reads 2.0.9; its blocks are "
+    assert f"C memory: {line}not known\n" in text
+    names = [row["name"] for row in made.document()["allocators"]]
+    assert names == ["jemalloc", "musl", "mimalloc"]
+
+
+def test_how_free_memory_is_given_back():
+    """Each allocator has its own way; musl keeps none back."""
+    heaps = [heap_of(name, KIB, trimmable_bytes=512, cached_bytes=256)
+             for name in ("jemalloc", "tcmalloc", "mimalloc", "musl")]  # fmt: skip
+    made = NativeReport(
+        tool_version="1",
+        partial=[],
+        found=rows.make("Native", is_known=True, heaps=heaps),
+        kept=rows.make("KeptByC", is_known=True),
+    )
+    free = [line for line in made.lines() if line.startswith("free: ")]
+    assert len(free) == 4
+    assert all("would give back 512 B" in line for line in free[:3])
+    assert all("256 B in caches of threads" in line for line in free[:3])
+    assert free[3] == "free: largest block 0 B"

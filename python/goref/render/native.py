@@ -167,8 +167,8 @@ class NativeReport(Report):
             nothing = title(self.nothing)
             return [nothing, *partial_lines(self.partial), *kept]
         lines = []
-        for heap in found.heaps:
-            lines += self._heap_lines(heap)
+        for heap in _in_order(found.heaps):
+            lines += self._heap_lines(heap, is_first=not lines)
         sizes = [
             (human_bytes(s.bytes), s.blocks, s.bytes * s.blocks)
             for s in found.sizes
@@ -181,10 +181,12 @@ class NativeReport(Report):
             lines += self._blocks(name, rows)
         return lines + kept
 
-    def _heap_lines(self, heap: NativeHeap) -> list[str]:
+    def _heap_lines(self, heap: NativeHeap, is_first: bool) -> list[str]:
+        partial = self.partial if is_first else ()
+        gap = [] if is_first else [""]
+        warning = partial_lines(partial, _CONSEQUENCE)
         if heap.refusal:
-            line = title(f"C memory: {refusal_line(heap)}")
-            return [line, *partial_lines(self.partial, _CONSEQUENCE)]
+            return [*gap, title(f"C memory: {refusal_line(heap)}"), *warning]
         total = heap.sum
         name = f"{heap.name} {heap.version}".strip()
         head = (
@@ -199,8 +201,9 @@ class NativeReport(Report):
             size = human_bytes(total.free_resident_bytes)
             head += f"; {size} of the free memory is resident"
         return [
+            *gap,
             title(head),
-            *partial_lines(self.partial, _CONSEQUENCE),
+            *warning,
             _free_line(heap),
             "",
             *table(self._arenas(heap), left=(7,), has_head=True),
@@ -257,7 +260,9 @@ class NativeReport(Report):
     def body(self) -> Document:
         found = self.found
         return {
-            "allocators": [_heap_document(heap) for heap in found.heaps],
+            "allocators": [
+                _heap_document(heap) for heap in _in_order(found.heaps)
+            ],
             "sizes": [
                 {
                     "size": s.bytes,
@@ -276,6 +281,11 @@ class NativeReport(Report):
             {name: key, "blocks": blocks, "bytes": size}
             for key, blocks, size in rows[: self.top or None]
         ]
+
+
+def _in_order(heaps: Sequence[NativeHeap]) -> list[NativeHeap]:
+    """The largest one first; those that are not read come last."""
+    return sorted(heaps, key=lambda h: (bool(h.refusal), -h.sum.mapped_bytes))
 
 
 def _free_line(heap: NativeHeap) -> str:
