@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damage of what the allocators beside glibc keep: an answer in little time and
-memory, and no block is called leaked that is not."""
+memory, and no block is called leaked that is not. GOREF_MUTATIONS is the number
+of damaged cores of each, such as 500."""
+
+import os
 
 import pytest
 
@@ -12,7 +15,8 @@ from asking import run_goref
 from natives import CENTRAL
 from test_native_others import target_of
 
-MUTANTS, PARTS = 500, 2
+MUTANTS = int(os.environ.get("GOREF_MUTATIONS", "150"))
+PARTS = 2
 ALLOCATORS = ["jemalloc", "tcmalloc", "mimalloc", "musl", "je"]
 # A chunk of glibc beside, or a block of a thread that a word leads to.
 MORE_LEAKS = 8
