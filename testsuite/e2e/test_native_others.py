@@ -9,6 +9,7 @@ import allocators
 import natives
 import test_native_leaks
 from natives import CENTRAL
+from reports import embedded, write
 from session import run_cli
 from targets import attach_reason, skip_if
 from test_native_leaks import HELD, LEAST_FOUND, LOST, LOST_BY_OTHERS, PLACES
@@ -158,6 +159,19 @@ def test_verbs(farm, allocator):
     for verb in "overview", "native", "verify", "histogram --by holder":
         done = run_cli([*where, *verb.split()])
         assert done.returncode == 0, (verb, done.stderr)
+
+
+def test_page(farm, tmp_path):
+    """The page has the arenas of both, and the answer on leaks once."""
+    target = target_of(farm, "je", CENTRAL.release, how="both")
+    page = tmp_path / "page.html"
+    write(target, page)
+    names = [a["name"] for a in embedded(page)["native"]["allocators"]]
+    assert sorted(names) == ["glibc", "jemalloc"]
+    text = page.read_text(encoding="utf-8")
+    for name in names:
+        assert text.count(f"Arenas of {name} ") == 1
+    assert text.count("Blocks that nothing holds") == 1
 
 
 def test_linked_and_not_used(farm):

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The structures of glibc's malloc in a small program with C code, patched by
- * the input: arenas, heads of heaps and of chunks, caches and variables of
- * threads. The blocks are found, the graph is built over them, and they are
+ * The structures of an allocator in a small program with C code, patched by the
+ * input: arenas, heads of heaps and of chunks, caches and variables of threads,
+ * and what else the allocator has in its memory. The blocks are found, the graph is built over them, and they are
  * asked about.
  */
 #include "questions.h"
@@ -14,6 +14,7 @@
 
 enum {
 	HEAD_OF_HEAP = 4096, /* heap_info, an arena, a cache */
+	MOST_OF_OTHER = 1 << 16,
 	HEAD_OF_BLOCK = 32,  /* prev_size, size, links if it is free */
 	THREAD_BYTES = 1024, /* variables below the base, struct pthread */
 };
@@ -34,6 +35,15 @@ static void add_structures(struct gr_stop *stop)
 		uint64_t start = native->memory.data[i].start;
 
 		fuzz_target_add(start, start + HEAD_OF_HEAP);
+	}
+	for (size_t i = 0; i < native->others.size; i++) {
+		const struct gr_native_range *other = &native->others.data[i];
+		uint64_t bytes = other->end - other->start;
+
+		fuzz_target_add(other->start,
+				other->start + (bytes < MOST_OF_OTHER ?
+							bytes :
+							MOST_OF_OTHER));
 	}
 	for (size_t i = 0; i < native->blocks.list.size; i++) {
 		const struct gr_block *block = &native->blocks.list.data[i];

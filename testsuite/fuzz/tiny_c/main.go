@@ -44,7 +44,9 @@ static void start(void)
 {
 	pthread_t thread;
 
+#ifdef __GLIBC__
 	mallopt(M_MMAP_THRESHOLD, 150000);
+#endif
 	pthread_barrier_init(&built, NULL, 2);
 	pthread_create(&thread, NULL, run, NULL);
 	pthread_barrier_wait(&built);
