@@ -233,6 +233,17 @@ static struct gr_error *find_all(struct finder *f)
 	return NULL;
 }
 
+/* Is there an allocator whose blocks are known? */
+static bool is_read(const struct gr_native *native)
+{
+	const struct gr_native_allocator_vector *list = &native->allocators;
+
+	for (size_t i = 0; i < list->size; i++)
+		if (!list->data[i].refusal)
+			return true;
+	return false;
+}
+
 static struct gr_error *answer(struct gr_answers *answers,
 			       struct gr_native_leaks *leaks)
 {
@@ -242,7 +253,7 @@ static struct gr_error *answer(struct gr_answers *answers,
 	leaks->gaps = answers->graph_gaps;
 	if (err)
 		return err;
-	leaks->is_known = answers->stop->has_native && native->allocators.size;
+	leaks->is_known = answers->stop->has_native && is_read(native);
 	for (size_t i = 0; leaks->is_known && i < native->arenas.size; i++)
 		leaks->unchecked_arenas += !native->arenas.data[i].is_checked;
 	if (leaks->is_known)

@@ -114,8 +114,8 @@ def leaked(
     c_memory = scan.native()
     nothing, unknown = "", refused_reasons(c_memory)
     if not found.is_known:
-        nothing = nothing_line(c_memory, info)
-        unknown += unknown_reasons(c_memory)
+        nothing = nothing_line(c_memory, info) or "; ".join(unknown)
+        unknown = unknown_reasons(c_memory)
     return NativeLeaksReport(
         tool_version=native.load().VERSION,
         partial=[
