@@ -47,6 +47,14 @@ def data_of(core, path):
             yield address, address + min(size, MOST_BSS)
 
 
+def pages_of(core, path):
+    return {
+        page
+        for start, end in data_of(core, path)
+        for page in range(start & -PAGE, end, PAGE)
+    }
+
+
 class Pages:
     """The writable memory of a core, by page."""
 
@@ -77,14 +85,17 @@ class Points:
 
     def __init__(self, core_path, path, blocks):
         core = mutate.Core(core_path)
+        self.path = path
         self.blocks = sorted(blocks.items())
         pages = Pages(core)
-        level = {
+        level = pages_of(core, path)
+        # Words of other files' data may be what holds a block.
+        seen = {
             page
-            for start, end in data_of(core, path)
-            for page in range(start, end, PAGE)
+            for _, _, name in files(core)
+            for page in pages_of(core, name)
         }
-        self.places, seen = {}, set()
+        self.places = {}
         for depth in range(DEPTH + 1):
             seen |= level
             words, reached = self._words(pages, sorted(level))

@@ -51,7 +51,9 @@ def test_mutants(whole, tmp_path, part):
             continue
         answers += 1
         unchecked += found < leaked
-        assert found <= leaked + MORE_LEAKS, (answer.seed, answer.kind, found)
+        # The program's own data also holds blocks.
+        if answer.kind != "data" or points.path != target.exe:
+            assert found <= leaked + MORE_LEAKS, (answer.seed, answer.kind)
     assert answers > count / 2 and unchecked > count / 50
 
 
