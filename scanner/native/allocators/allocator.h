@@ -35,5 +35,7 @@ struct gr_allocator {
 
 /** glibc 2.28 to 2.41 (malloc/malloc.c, malloc/arena.c). */
 extern const struct gr_allocator gr_allocator_glibc;
+/** mimalloc 2.0.9 to 2.4.1. */
+extern const struct gr_allocator gr_allocator_mimalloc;
 
 #endif /* GR_ALLOCATOR_H */
