@@ -5,8 +5,6 @@
 #include "base/sort.h"
 
 enum {
-	FIRST_VERSION = 209,
-	LAST_VERSION = 20401,
 	/* mi_version(): [endbr64] mov $version, %eax; ret */
 	CODE_MOV = 0xb8,
 	CODE_RET = 0xc3,
@@ -138,8 +136,9 @@ static struct gr_error *name_version(struct finder *f, uint32_t version,
 
 static bool is_known(uint32_t version)
 {
-	return version >= FIRST_VERSION && version <= LAST_VERSION &&
-	       (version < 300 || version >= 20300);
+	// 2.0.9 to 2.2.7, and 2.3.0 to 2.4.1.
+	return (version >= 209 && version <= 227) ||
+	       (version >= 20300 && version <= 20401);
 }
 
 /* Append a line for each version that cannot be read. */
@@ -172,14 +171,11 @@ static uint32_t version_at(const struct finder *f, uint64_t addr)
 /* The versions that have the layout of a copy. */
 static const char *versions_of(const struct gr_mimalloc *m)
 {
-	if (m->root.layout->is_direct_first)
-		return m->page.starts == GR_MIMALLOC_STARTS_209 ?
-			       "2.0.9" :
-			       "2.1.0 to 2.1.2";
-	if (m->root.layout->last == 219)
-		return m->segment->subproc ? "2.1.8 to 2.1.9" :
-					     "2.1.4 to 2.1.7";
-	return m->root.layout->versions;
+	const struct gr_mimalloc_heap_layout *of = m->root.layout;
+	bool is_late = m->segment->subproc ||
+		       m->page.starts == GR_MIMALLOC_STARTS_210;
+
+	return is_late || !of->early ? of->late : of->early;
 }
 
 // -------------------------------------------------------------------- owners

@@ -31,10 +31,11 @@ enum {
 
 /** mi_heap_t of some versions, without padding. */
 struct gr_mimalloc_heap_layout {
-	const char *versions;
-	uint32_t first, last; /**< What mi_version() returns. */
-	uint64_t medium;      /**< Larger blocks are in the huge queue. */
-	uint16_t direct;      /**< pages_free_direct */
+	/** The versions that have it: those whose pages or segments are old,
+	 * too, and the others. NULL: there are none. */
+	const char *early, *late;
+	uint64_t medium; /**< Larger blocks are in the huge queue. */
+	uint16_t direct; /**< pages_free_direct */
 	uint16_t delayed, thread_id, cookie, keys, page_count, next;
 	/** Padding moves the fields behind pages_free_direct. */
 	bool is_direct_first;
