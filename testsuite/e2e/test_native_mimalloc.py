@@ -134,7 +134,7 @@ def test_saved(farm, tmp_path):
 
 @pytest.mark.parametrize("part", [0.3, 0.6, 0.9])
 def test_torn_core(farm, tmp_path, part):
-    """What is not whole is not checked, and has no leaks."""
+    """An arena that is not whole is not checked, and has no leaks."""
     whole = mimalloc(farm, CENTRAL)
     torn = tmp_path / "torn"
     shutil.copy(whole.core, torn)

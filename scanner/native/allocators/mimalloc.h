@@ -125,7 +125,7 @@ struct gr_mimalloc {
 	struct gr_mimalloc_segment_vector segments; /**< By address. */
 	struct gr_mimalloc_page_vector pages;	    /**< By address. */
 	struct gr_mimalloc_owner_vector owners;	    /**< By thread. */
-	struct gr_blocks blocks;		    /**< Of all owners. */
+	struct gr_blocks blocks;		    /**< Those of all owners. */
 	/** The blocks of one page that its lists have. */
 	uint64_t listed[GR_MIMALLOC_MOST_BLOCKS / 64 + 1];
 };

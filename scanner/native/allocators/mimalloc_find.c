@@ -155,6 +155,7 @@ static bool has_direct(struct gr_view *view,
 	uint64_t queues = gr_mimalloc_queues(root);
 	uint64_t n = gr_mimalloc_ndirect(root), word;
 
+	// Bounded by a constant of the layout.
 	for (uint64_t i = 1; i <= n; i++)
 		if (!gr_view_word(view, queues - i * GR_WORD_BYTES, &word) ||
 		    word % GR_WORD_BYTES || word <= MOST_FLAGS)
@@ -267,7 +268,7 @@ struct gr_error *gr_mimalloc_find(struct gr_native_reader *r,
 	while (!err && gr_module_data_next(r, &data)) {
 		uint64_t end = data.mapping.end;
 
-		// What the kernel has joined with bss has heaps of threads.
+		// Behind bss, in the same mapping, may be heaps of threads.
 		if (!data.mapping.path)
 			err = gr_native_module_end(
 				r->spec->rt, data.mapping.start, end, &end);

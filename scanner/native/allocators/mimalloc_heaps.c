@@ -255,7 +255,7 @@ static bool is_block_of(const struct gr_mimalloc *m, const struct heap *heap,
 	       list->data[n].owner == heap->owner;
 }
 
-/* Note the blocks in the list of a heap: bounded by its blocks in use. */
+/* Note the blocks in the list of a heap. */
 static struct gr_error *drop_delayed(struct gr_mimalloc *m,
 				     const struct heap *heap, uint64_t *dropped)
 {
@@ -273,6 +273,7 @@ static struct gr_error *drop_delayed(struct gr_mimalloc *m,
 				gr_mimalloc_field(root, heap->addr,
 						  root->layout->delayed),
 				&block);
+	// Bounded by the blocks: each is noted once.
 	while (!err && has && block) {
 		uint32_t i = gr_blocks_find(&m->blocks, block);
 

@@ -72,7 +72,7 @@ struct walk {
 	struct gr_mimalloc_page page;
 	bool is_fresh; /* It is being made, or given back. */
 	uint64_t pages, abandoned, fresh;
-	/* Of the lists of the page: all blocks, and those of other threads. */
+	/* The blocks in lists of the page: all, and those of other threads. */
 	uint32_t nlisted, nthread;
 };
 
@@ -196,13 +196,14 @@ static bool is_page(struct walk *w, struct gr_mimalloc_page *page)
 
 // --------------------------------------------------------------------- lists
 
-/* Note the blocks of one list of a page. It ends if it leads to another place or
- * to a block that is in a list: so it is bounded by the blocks. */
+/* Note the blocks of one list of a page. It must not lead to another place, or to
+ * a block that is in a list. */
 static enum step walk_list(struct walk *w, uint64_t block, uint32_t *count)
 {
 	const struct gr_mimalloc_page *page = &w->page;
 	uint64_t i;
 
+	// Bounded by the blocks of the page: each is noted once.
 	for (; block; ++*count) {
 		i = (block - page->start) / page->block_bytes;
 		if (block < page->start || i >= page->capacity ||
