@@ -457,8 +457,7 @@ static struct gr_error *add_rest(struct walk *w)
 		err = gr_reader_add_other(w->m->r, arena, end, page->span_end);
 	// A page is given back when it has no block in use.
 	if (!err && !page->used)
-		err = gr_reader_add_trimmable(w->m->r, arena, page->start,
-					      page->span_end);
+		err = gr_reader_add_trimmable(w->m->r, arena, page->start, end);
 	return err;
 }
 
@@ -546,9 +545,14 @@ static struct gr_error *walk_spans(struct gr_mimalloc *m,
 					      16 + w.nlisted +
 						      w.page.capacity / 64);
 	} while (!err && (step == STEP_PAGE || step == STEP_FREE));
-	if (!err && step == STEP_END)
-		check_counts(&w, arena);
-	return err;
+	if (err || step != STEP_END)
+		return err;
+	check_counts(&w, arena);
+	// Secure builds have a slice there that nobody may use.
+	return gr_reader_add_other(m->r, m->first_arena + segment->owner,
+				   segment->addr +
+					   w.slice * GR_MIMALLOC_SLICE_BYTES,
+				   segment->end);
 }
 
 struct gr_error *gr_mimalloc_walk(struct gr_mimalloc *m,
