@@ -8,6 +8,7 @@
  * allocator has. */
 static const struct gr_allocator *const allocators[] = {
 	&gr_allocator_mimalloc,
+	&gr_allocator_tcmalloc,
 	&gr_allocator_glibc,
 };
 
