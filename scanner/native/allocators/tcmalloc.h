@@ -150,7 +150,7 @@ struct gr_error *gr_tcmalloc_find_central(struct gr_native_reader *r,
 /** tcmalloc_find: find the size classes and the page heap of an instance. */
 struct gr_error *gr_tcmalloc_find(struct gr_tcmalloc *t) GR_MUST_CHECK;
 
-/** tcmalloc_find: find the caches of threads. */
+/** tcmalloc_cached: find the caches of threads. */
 struct gr_error *gr_tcmalloc_find_caches(struct gr_tcmalloc *t) GR_MUST_CHECK;
 
 /** tcmalloc_spans: append all spans. */

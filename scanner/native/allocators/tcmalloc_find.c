@@ -35,12 +35,11 @@ enum {
 	LEAST_SHIFT = 12,
 	MOST_SHIFT = 18,
 	ADDRESS_BITS = 48,
+	MOST_ADDRESS_BITS = 47, /* of the program */
 	SET_BYTES = 48,
 	STAT_WORDS = 11,
 	HEAP_CACHE_BITS = 16, /* pagemap_cache_ */
 	HEAP_SLOW_CACHE_BITS = 12,
-	/* ThreadCache */
-	CACHE_LIST_SIZE = 24,
 	LEAST_ADDRESS = 0x10000,
 };
 
@@ -340,17 +339,19 @@ static bool is_set(struct gr_view *view, uint64_t set)
 	       (word[4] || (word[2] == header && word[3] == header));
 }
 
-/* Does the word lead to code? */
+/* May the word lead to code? A core may lack the mapping. */
 static bool is_code(const struct gr_tcmalloc *t, struct gr_view *view,
 		    uint64_t at)
 {
 	uint64_t word;
-	const struct gr_mapping *m =
-		gr_view_word(view, at, &word) ?
-			gr_native_mapping_at(t->r->spec->residency, word) :
-			NULL;
 
-	return m && m->flags & PF_X;
+	if (!gr_view_word(view, at, &word) || word < LEAST_ADDRESS ||
+	    word >> MOST_ADDRESS_BITS)
+		return false;
+	const struct gr_mapping *m =
+		gr_native_mapping_at(t->r->spec->residency, word);
+
+	return !m || !(m->flags & PF_W);
 }
 
 /* Read the counters behind free_; false if they cannot be such. */
@@ -437,199 +438,4 @@ struct gr_error *gr_tcmalloc_find(struct gr_tcmalloc *t)
 	(void)is_central(&view, t->central, t->central_bytes, &is_torn);
 	err = find_sizes(t);
 	return err ? err : find_heap(t);
-}
-
-// -------------------------------------------------------------------- caches
-
-/** A word that leads to what looks like the cache of a thread. */
-struct head {
-	uint64_t cache, at;
-};
-GR_VECTOR(head_vector, struct head);
-
-struct head_search {
-	struct gr_tcmalloc *t;
-	struct head_vector heads; /* by cache */
-	uint64_t known;		  /* where thread_heaps_ is; 0: not known */
-	uint64_t found;		  /* the head; 0: none was found */
-	bool is_unsure;		  /* there are several */
-};
-
-static void head_search_deinit(struct head_search *s)
-{
-	head_vector_deinit(&s->heads);
-}
-
-static int compare_heads(const void *a, const void *b)
-{
-	const struct head *x = a, *y = b;
-
-	return x->cache < y->cache ? -1 : x->cache > y->cache;
-}
-
-/* Does a cache repeat the sizes of all classes? */
-static bool is_cache(struct gr_tcmalloc *t, uint64_t cache)
-{
-	uint64_t word;
-
-	for (uint32_t i = t->sizes.count; i-- > 0;)
-		if (!gr_view_word(&t->r->view,
-				  cache + i * GR_TCMALLOC_CACHE_LIST_BYTES +
-					  CACHE_LIST_SIZE,
-				  &word) ||
-		    (uint32_t)word != t->sizes.bytes[i])
-			return false;
-	return true;
-}
-
-static struct gr_error *try_cache(void *ctx, uint64_t at, uint64_t word)
-{
-	struct head_search *s = ctx;
-	struct gr_runtime *rt = s->t->r->spec->rt;
-	const struct head head = { word, at };
-
-	if (word % 16 || word < LEAST_ADDRESS || word >> 47 ||
-	    !is_cache(s->t, word))
-		return NULL;
-	struct gr_error *err =
-		gr_runtime_append(rt, head_vector, &s->heads, head);
-	return err ? err : gr_runtime_step(rt, s->t->sizes.count);
-}
-
-/* Walk the list from @p cache on, which is no list if *@p ret is 0. Each cache
- * leads back to the one before, so that there is no cycle. */
-static struct gr_error *walk_caches(struct gr_tcmalloc *t, uint64_t cache,
-				    struct gr_addr_vector *list, uint64_t *ret)
-{
-	struct gr_runtime *rt = t->r->spec->rt;
-	struct gr_view *view = &t->r->view;
-	uint64_t before = 0, count = 0;
-	struct gr_error *err = NULL;
-
-	*ret = 0;
-	for (; !err && cache; count++) {
-		uint64_t link = cache + t->layout->next;
-
-		if (!gr_view_has(view, link + 8, before) ||
-		    !is_cache(t, cache) || count > UINT32_MAX)
-			return NULL;
-		if (list)
-			err = gr_runtime_append(rt, gr_addr_vector, list,
-						cache);
-		before = cache;
-		if (!gr_view_word(view, link, &cache))
-			return NULL;
-		if (!err)
-			err = gr_runtime_step(rt, t->sizes.count);
-	}
-	*ret = count;
-	return err;
-}
-
-/* Is the number of caches next to the word at @p at? */
-static bool has_count(struct gr_tcmalloc *t, uint64_t at, uint64_t count)
-{
-	uint64_t before = 0, behind = 0;
-
-	if (!gr_view_word(&t->r->view, at - 8, &before))
-		before = 0;
-	if (!gr_view_word(&t->r->view, at + 8, &behind))
-		behind = 0;
-	return (uint32_t)before == count || (uint32_t)behind == count;
-}
-
-static void record_head(struct gr_tcmalloc *t, uint64_t at)
-{
-	if (t->r->spec->rt->recorder)
-		gr_recorder_add(t->r->spec->rt->recorder, at - 8, 24);
-}
-
-/* Try the list that the heads from number *@p i on lead to; pass them. */
-static struct gr_error *try_heads(struct head_search *s, size_t *i)
-{
-	const struct head *list = s->heads.data;
-	uint64_t cache = list[*i].cache, count;
-	struct gr_error *err = walk_caches(s->t, cache, NULL, &count);
-
-	for (; *i < s->heads.size && list[*i].cache == cache; ++*i) {
-		if (!count || !has_count(s->t, list[*i].at, count) ||
-		    (s->known && s->known != list[*i].at))
-			continue;
-		s->is_unsure |= s->found && s->found != cache;
-		s->found = cache;
-		record_head(s->t, list[*i].at);
-	}
-	return err;
-}
-
-/* Look for symbols: some files have those of the caches, or of the lock. */
-static struct gr_error *find_symbols(struct gr_tcmalloc *t,
-				     struct gr_module_symbols *ret)
-{
-	size_t module = gr_image_module_at(t->r->spec->rt->image, t->central);
-	struct gr_error *err =
-		module == SIZE_MAX ? NULL :
-				     gr_module_find_symbols(t->r, module, ret);
-
-	// Symbols of another file would lead elsewhere.
-	return err;
-}
-
-/* There is no list of caches; is that sure? */
-static void note_no_caches(struct gr_tcmalloc *t, uint64_t heaps,
-			   uint64_t count)
-{
-	uint64_t word;
-
-	if (!heaps || !count || !gr_view_has(&t->r->view, heaps, 0) ||
-	    !gr_view_word(&t->r->view, count & ~UINT64_C(7), &word))
-		return;
-	word = count % 8 ? word >> 32 : (uint32_t)word;
-	t->has_caches = !word;
-	record_head(t, heaps);
-}
-
-static void record_caches(struct gr_tcmalloc *t)
-{
-	struct gr_recorder *recorder = t->r->spec->rt->recorder;
-
-	for (size_t i = 0; recorder && i < t->caches.size; i++)
-		gr_recorder_add(recorder, t->caches.data[i],
-				t->layout->next + 16);
-}
-
-struct gr_error *gr_tcmalloc_find_caches(struct gr_tcmalloc *t)
-{
-	static const char *const names[] = {
-		"_ZN8tcmalloc11ThreadCache13thread_heaps_E",
-		"_ZN8tcmalloc11ThreadCache18thread_heap_count_E",
-		"_ZN8tcmalloc6Static14pageheap_lock_E"
-	};
-	struct gr_module_symbols symbols = { .names = names,
-					     .count = GR_ARRAY_SIZE(names) };
-	_cleanup_(head_search_deinit) struct head_search s = { .t = t };
-	struct gr_runtime *rt = t->r->spec->rt;
-	struct gr_error *err = find_symbols(t, &symbols);
-	uint64_t count = 0;
-
-	s.known = symbols.found[0];
-	t->heap_lock = t->layout->has_min_span ? t->heap.start - 8 :
-						 symbols.found[2];
-	if (!err)
-		err = gr_tcmalloc_each_word(t->r, t->path, try_cache, &s);
-	if (!err)
-		err = gr_sort(s.heads.data, s.heads.size, sizeof(*s.heads.data),
-			      compare_heads, rt->poll, rt->poll_ctx);
-	for (size_t i = 0; !err && i < s.heads.size;)
-		err = try_heads(&s, &i);
-	if (err || s.is_unsure)
-		return err;
-	if (!s.found) {
-		note_no_caches(t, symbols.found[0], symbols.found[1]);
-		return NULL;
-	}
-	err = walk_caches(t, s.found, &t->caches, &count);
-	t->has_caches = true;
-	record_caches(t);
-	return err;
 }
