@@ -31,6 +31,40 @@ SETTINGS = {
     "small caches": {"TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES": "1"},
 }
 SAMPLED = {"TCMALLOC_SAMPLE_PARAMETER": "100000"}
+# Blocks of glibc and of tcmalloc, which take the break in turns. Both are held.
+BESIDE = """
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *blocks[3000], *others[3000];
+
+__attribute__((constructor)) static void begin(void)
+{
+	void *tcmalloc = dlopen(getenv("TCMALLOC"), RTLD_NOW | RTLD_LOCAL);
+	void *(*take)(size_t) = dlsym(tcmalloc, "tc_malloc");
+	void (*give)(void *) = dlsym(tcmalloc, "tc_free");
+	size_t (*size)(void *) = dlsym(tcmalloc, "tc_malloc_size");
+	FILE *file = fopen("beside", "w");
+
+	for (int i = 0; i < 3000; i++) {
+		blocks[i] = take(i * 37 % 5000 + 1);
+		others[i] = malloc(i * 53 % 5000 + 1);
+	}
+	for (int i = 0; i < 3000; i += 3) {
+		give(blocks[i]);
+		free(others[i]);
+		blocks[i] = others[i] = NULL;
+	}
+	for (int i = 0; i < 3000; i++)
+		if (blocks[i])
+			fprintf(file, "%lu %zu %lu %zu\\n", (long)blocks[i],
+				size(blocks[i]), (long)others[i],
+				malloc_usable_size(others[i]) + 8);
+	fclose(file);
+}
+"""
 VERSION = b"\0gperftools 2.10\0"
 
 
@@ -93,6 +127,38 @@ def test_child_of_fork(farm):
         pid=parent.truth["child"], folder=parent.folder
     )
     check(replace(parent, process=process), "tcmalloc")
+
+
+# ---------------------------------------------------------------- two of them
+
+
+def test_beside_glibc(farm, tmp_path):
+    """A library that is not in front of malloc. glibc takes the memory of
+    tcmalloc for the program's own."""
+    skip_if(attach_reason())
+    env = {
+        "LD_PRELOAD": str(natives.compiled("beside", BESIDE)),
+        "TCMALLOC": allocators.library(MINIMAL),
+    }
+    target = farm.target("native_heap", CENTRAL, "live", FEW[:2], env)
+    truth, found = allocators.Truth(target), natives.reached(target)
+    rows = (target.folder / "beside").read_text().splitlines()
+    blocks = {}
+    for row in rows:
+        address, bytes_, other, other_bytes = map(int, row.split())
+        blocks |= {address: bytes_, other: other_bytes}
+    assert len(blocks) == 4000
+    assert {a: found.get(a) for a in blocks} == blocks
+    assert not truth.blocks.keys() - found.keys()
+    others = found.keys() - truth.blocks.keys() - blocks.keys()
+    assert len(others) <= allocators.OTHER_BLOCKS
+    for name in "glibc", "tcmalloc":
+        allocator = allocators.the_one(target, name)
+        allocators.check_sums(allocator)
+        allocators.check_verified(target, name)
+    leaks = natives.leaks(target)
+    assert leaks["leaked_blocks"] <= 8 and leaks["unchecked_arenas"] == 0
+    check_saved(target, tmp_path)
 
 
 # ------------------------------------------------------------------- refused
