@@ -24,10 +24,10 @@ enum {
 static const struct gr_tcmalloc_layout layouts[] = {
 	// An own build, with pages of 8 KiB.
 	{ "2.7", 96, false, 3120 },
-	// Offsets of 2.8.1 and 2.9.1 by a compiler; Debian 12's 2.10-1 at work,
-	// both libraries, and own builds with pages of 4 and 64 KiB, with
-	// classes of 8 bytes, and small but slow. The headers of all of these
-	// are alike.
+	// Debian 11's 2.8.1-1 at work; offsets of 2.9.1 by a compiler; Debian
+	// 12's 2.10-1 at work, both libraries, and own builds of 2.10 with
+	// pages of 4 and 64 KiB, with classes of 8 bytes, and small but slow.
+	// The headers of all of these are alike.
 	{ "2.8.1", 128, false, 4144 },
 	{ "2.9", 128, false, 4144 },
 	{ "2.9.1", 128, false, 4144 },
@@ -39,8 +39,8 @@ static const struct gr_tcmalloc_layout layouts[] = {
 	{ "2.13", 128, true, 4144 },
 	{ "2.14", 128, true, 4144 },
 	{ "2.15", 128, true, 4144 },
-	// Debian 13's 2.16-1 at work, both libraries; offsets of 2.17.2 by a
-	// compiler; an own build of 2.18.1 at work.
+	// Debian 13's 2.16-1 by its structures, an own build of it at work;
+	// offsets of 2.17.2 by a compiler; an own build of 2.18.1 at work.
 	{ "2.16", 128, true, 4128 },
 	{ "2.17", 128, true, 4128 },
 	{ "2.17.1", 128, true, 4128 },
@@ -293,7 +293,7 @@ static struct gr_error *read_known(struct gr_tcmalloc *t)
 }
 
 static struct gr_error *read_instance(struct gr_native_reader *r,
-				      const struct gr_tcmalloc_place_found *at)
+				      const struct gr_tcmalloc_instance *at)
 {
 	_cleanup_(tcmalloc_deinit) struct gr_tcmalloc t = {
 		.r = r,
@@ -314,7 +314,7 @@ static struct gr_error *read_instance(struct gr_native_reader *r,
 
 static struct gr_error *read_tcmalloc(struct gr_native_reader *r)
 {
-	struct gr_tcmalloc_place_found found[MOST_INSTANCES];
+	struct gr_tcmalloc_instance found[MOST_INSTANCES];
 	size_t count = 0;
 	struct gr_error *err =
 		gr_tcmalloc_find_central(r, found, MOST_INSTANCES, &count);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * tcmalloc: the steps of gr_allocator_tcmalloc, which reads gperftools' tcmalloc.
- * Source: src/span.h, page_heap.h, pagemap.h, central_freelist.h, common.h
- * (SizeMap) and thread_cache.h. The structures are those of 64-bit processors.
+ * Source: the classes Span, PageHeap, PageMap2, CentralFreeList, SizeMap and
+ * ThreadCache. The structures are those of 64-bit processors.
  *
  * One page heap has all memory, as spans of pages; the pagemap leads from the
  * number of a page to its span. A span is free, or one large block, or it has
@@ -56,9 +56,9 @@ struct gr_tcmalloc_sizes {
 struct gr_tcmalloc_heap {
 	uint64_t free;	       /**< free_; 0: it was not found. */
 	unsigned int shift;    /**< Bits of an address in a page. */
-	unsigned int levels;   /**< Of the pagemap: 2 or 3. */
-	unsigned int top_bits; /**< Of a page number, for the root. */
-	unsigned int mid_bits; /**< For nodes; 0: there are none. */
+	unsigned int levels;   /**< The pagemap has 2 or 3. */
+	unsigned int top_bits; /**< Bits of a page number for the root. */
+	unsigned int mid_bits; /**< Those for nodes; 0: there are none. */
 	unsigned int leaf_bits;
 	uint64_t start, end; /**< The structure, its root included. */
 	uint64_t root;	     /**< pagemap_.root_ */
@@ -96,14 +96,14 @@ struct gr_tcmalloc {
 	const struct gr_tcmalloc_layout *layout;
 	uint32_t arena;		/**< Its index. */
 	uint64_t central;	/**< central_cache_ */
-	uint32_t central_bytes; /**< Of one list of it. */
+	uint32_t central_bytes; /**< The size of one list of it. */
 	bool is_central_torn;	/**< A list of spans is damaged. */
 	struct gr_tcmalloc_sizes sizes;
 	uint64_t size_map; /**< 0: it was not found. */
 	struct gr_tcmalloc_heap heap;
 	uint64_t heap_lock; /**< The word of its lock; 0: unknown. */
 	bool has_caches;    /**< They were found, be there any or not. */
-	struct gr_addr_vector caches; /**< Of threads. */
+	struct gr_addr_vector caches; /**< The caches of threads. */
 	/** Leaves and nodes of the pagemap. */
 	struct gr_native_range_vector tables;
 	struct gr_tcmalloc_span_vector spans; /**< By address. */
@@ -123,14 +123,14 @@ gr_tcmalloc_arena(const struct gr_tcmalloc *t)
 }
 
 /** A central_cache_ that was found. */
-struct gr_tcmalloc_place_found {
+struct gr_tcmalloc_instance {
 	uint64_t central;
 	uint32_t list_bytes;
 	bool is_torn;
 	const char *path; /**< The file that has it. */
 };
 
-/** What is done with each word of data of files. */
+/** A function for each word of data of files. */
 typedef struct gr_error *gr_tcmalloc_word(void *ctx, uint64_t at,
 					  uint64_t word);
 
@@ -143,7 +143,7 @@ struct gr_error *gr_tcmalloc_each_word(struct gr_native_reader *r,
 /** tcmalloc_find: find the central_cache_ of each file. At most @p most of them
  * are returned. */
 struct gr_error *gr_tcmalloc_find_central(struct gr_native_reader *r,
-					  struct gr_tcmalloc_place_found *ret,
+					  struct gr_tcmalloc_instance *ret,
 					  size_t most,
 					  size_t *count) GR_MUST_CHECK;
 

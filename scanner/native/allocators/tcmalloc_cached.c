@@ -71,9 +71,10 @@ static struct gr_error *try_cache(void *ctx, uint64_t at, uint64_t word)
 	struct gr_runtime *rt = s->t->r->spec->rt;
 	const struct head head = { word, at };
 
-	if (word % 16 || word < LEAST_ADDRESS || word >> MOST_ADDRESS_BITS ||
-	    !is_cache(s->t, word))
+	if (word % 16 || word < LEAST_ADDRESS || word >> MOST_ADDRESS_BITS)
 		return NULL;
+	if (!is_cache(s->t, word))
+		return gr_runtime_step(rt, 1);
 	struct gr_error *err =
 		gr_runtime_append(rt, head_vector, &s->heads, head);
 	return err ? err : gr_runtime_step(rt, s->t->sizes.count);
@@ -90,6 +91,7 @@ static struct gr_error *walk_caches(struct gr_tcmalloc *t, uint64_t cache,
 	struct gr_error *err = NULL;
 
 	*ret = 0;
+	// Bounded by the memory at hand: no cache is passed twice.
 	for (; !err && cache; count++) {
 		uint64_t link = cache + t->layout->next;
 
@@ -195,6 +197,7 @@ struct gr_error *gr_tcmalloc_find_caches(struct gr_tcmalloc *t)
 	if (!err)
 		err = gr_sort(s.heads.data, s.heads.size, sizeof(*s.heads.data),
 			      compare_heads, rt->poll, rt->poll_ctx);
+	// Bounded by the heads: each step passes one.
 	for (size_t i = 0; !err && i < s.heads.size;)
 		err = try_heads(&s, &i);
 	if (err || s.is_unsure)

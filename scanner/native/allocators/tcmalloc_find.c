@@ -138,7 +138,7 @@ static bool is_central(struct gr_view *view, uint64_t central, uint32_t bytes,
 struct central_search {
 	struct gr_native_reader *r;
 	const char *path;
-	struct gr_tcmalloc_place_found *ret;
+	struct gr_tcmalloc_instance *ret;
 	size_t most, count;
 };
 
@@ -160,7 +160,7 @@ static struct gr_error *try_central(void *ctx, uint64_t at, uint64_t word)
 		if (s->count == s->most ||
 		    !is_central(view, central, sizes[i], &is_torn))
 			continue;
-		s->ret[s->count++] = (struct gr_tcmalloc_place_found){
+		s->ret[s->count++] = (struct gr_tcmalloc_instance){
 			.central = central,
 			.list_bytes = sizes[i],
 			.is_torn = is_torn,
@@ -171,7 +171,7 @@ static struct gr_error *try_central(void *ctx, uint64_t at, uint64_t word)
 }
 
 struct gr_error *gr_tcmalloc_find_central(struct gr_native_reader *r,
-					  struct gr_tcmalloc_place_found *ret,
+					  struct gr_tcmalloc_instance *ret,
 					  size_t most, size_t *count)
 {
 	struct central_search s = { .r = r, .ret = ret, .most = most };
