@@ -33,12 +33,16 @@ struct gr_allocator {
 	struct gr_error *(*read)(struct gr_native_reader *r);
 };
 
-/** gperftools' tcmalloc 2.7 to 2.18.1. */
-extern const struct gr_allocator gr_allocator_tcmalloc;
-
 /** glibc 2.28 to 2.41 (malloc/malloc.c, malloc/arena.c). */
 extern const struct gr_allocator gr_allocator_glibc;
+
+/** jemalloc 5.2.1, 5.3.0 and 5.3.1. */
+extern const struct gr_allocator gr_allocator_jemalloc;
+
 /** mimalloc 2.0.9 to 2.4.1. */
 extern const struct gr_allocator gr_allocator_mimalloc;
+
+/** gperftools' tcmalloc 2.7 to 2.18.1. */
+extern const struct gr_allocator gr_allocator_tcmalloc;
 
 #endif /* GR_ALLOCATOR_H */
