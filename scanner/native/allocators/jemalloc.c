@@ -559,7 +559,7 @@ static struct gr_error *read_base(struct gr_native_reader *r,
 			"is not known: goref reads 5.2.1, 5.3.0 and 5.3.1");
 	if (!err)
 		err = find_instance(&j, layout);
-	*is_refused = !err && text && !j.root;
+	*is_refused = !err && text && !j.root && !gr_jemalloc_is_unused(&j);
 	if (*is_refused)
 		return refuse(r, base, version,
 			      "could not be read: its arenas or its page tree "

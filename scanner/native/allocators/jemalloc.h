@@ -251,6 +251,10 @@ void gr_jemalloc_record_base(struct gr_native_reader *r,
 /** jemalloc_find: find the arenas of a base by the layout. */
 struct gr_error *gr_jemalloc_find_arenas(struct gr_jemalloc *j) GR_MUST_CHECK;
 
+/** jemalloc_extents: has the program nothing of it, beside the cache of a thread, so
+ * that no slab tells which array is the root of the page tree? */
+bool gr_jemalloc_is_unused(struct gr_jemalloc *j);
+
 /** jemalloc_find: find the bins and the page tree, and record what the searches
  * have found. The root is 0 if there is none. */
 struct gr_error *gr_jemalloc_find_tree(struct gr_jemalloc *j) GR_MUST_CHECK;

@@ -12,7 +12,11 @@
 #include "base/cleanup.h"
 #include "base/sort.h"
 
-enum { HPA_BIT = 14, PAGE_SLAB_BYTES = 2 << 20 };
+enum {
+	MOST_OWN_PAGES = 16,
+	/* of the cache of a thread */ HPA_BIT = 14,
+	PAGE_SLAB_BYTES = 2 << 20
+};
 
 /** A node or leaf of the page tree. */
 struct node {
@@ -548,6 +552,23 @@ static struct gr_error *add_bases(struct gr_jemalloc *j)
 			err = gr_runtime_step(j->r->spec->rt, 4);
 	}
 	return err;
+}
+
+bool gr_jemalloc_is_unused(struct gr_jemalloc *j)
+{
+	uint64_t pages, sum = 0;
+
+	// Bounded by the arenas: GR_JE_MOST_ARENAS.
+	for (size_t i = 0; i < j->arenas.size; i++) {
+		if (!gr_view_word(&j->r->view,
+				  j->arenas.data[i].addr +
+					  j->layout->arena_nactive,
+				  &pages) ||
+		    pages > MOST_OWN_PAGES)
+			return false;
+		sum += pages;
+	}
+	return j->arenas.size && !j->nknown && sum <= MOST_OWN_PAGES;
 }
 
 struct gr_error *gr_jemalloc_read_extents(struct gr_jemalloc *j)
