@@ -42,6 +42,9 @@ extern const struct gr_allocator gr_allocator_jemalloc;
 /** mimalloc 2.0.9 to 2.4.1. */
 extern const struct gr_allocator gr_allocator_mimalloc;
 
+/** musl 1.2.1 to 1.2.5 (src/malloc/mallocng). */
+extern const struct gr_allocator gr_allocator_musl;
+
 /** gperftools' tcmalloc 2.7 to 2.18.1. */
 extern const struct gr_allocator gr_allocator_tcmalloc;
 

@@ -9,6 +9,7 @@
 static const struct gr_allocator *const allocators[] = {
 	&gr_allocator_jemalloc,
 	&gr_allocator_mimalloc,
+	&gr_allocator_musl,
 	&gr_allocator_tcmalloc,
 	&gr_allocator_glibc,
 };
