@@ -57,6 +57,16 @@ static struct gr_error *is_at_call(struct gr_runtime *rt, uint64_t pc,
 	return err;
 }
 
+/* Is @p pc in code of Go? A static program has the allocator in its own file, where
+ * the linker puts the code of C apart. */
+static bool is_go(const struct gr_runtime *rt, uint64_t pc)
+{
+	for (size_t i = 0; i < rt->nmodules; i++)
+		if (pc >= rt->modules[i].text && pc < rt->modules[i].etext)
+			return true;
+	return false;
+}
+
 /* Does the file of @p module have an allocator? */
 static bool has_allocator(const struct gr_native *native,
 			  struct gr_image *image, size_t module)
@@ -83,7 +93,8 @@ static struct gr_error *is_moving(struct gr_runtime *rt,
 		*ret = changes_mappings(rt->arch, regs->call);
 		return NULL;
 	}
-	if (module == SIZE_MAX || !has_allocator(native, rt->image, module))
+	if (module == SIZE_MAX || is_go(rt, pc) ||
+	    !has_allocator(native, rt->image, module))
 		return NULL;
 	struct gr_error *err = is_at_call(rt, pc, &is_waiting);
 	*ret = !err && !is_waiting;
@@ -94,15 +105,16 @@ struct gr_error *gr_native_is_at_work(struct gr_runtime *rt,
 				      const struct gr_regs *regs,
 				      const struct gr_native *native, bool *ret)
 {
-	size_t module =
-		gr_image_module_at(rt->image, regs->value[rt->arch->pc]);
+	uint64_t pc = regs->value[rt->arch->pc];
+	size_t module = gr_image_module_at(rt->image, pc);
 	struct gr_error *err = is_moving(rt, regs, native, ret);
 
 	if (err || *ret)
 		return err;
 	// Without the file, nobody knows whether it has an allocator.
-	bool may_allocate = module == SIZE_MAX ||
-			    has_allocator(native, rt->image, module);
+	bool may_allocate =
+		module == SIZE_MAX ||
+		(!is_go(rt, pc) && has_allocator(native, rt->image, module));
 	*ret = may_allocate && (regs->is_in_call ? waits(rt->arch, regs->call) :
 						   module == SIZE_MAX);
 	return NULL;
