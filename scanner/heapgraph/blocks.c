@@ -214,19 +214,23 @@ static struct gr_error *add_root(struct c_adder *a, uint32_t index)
 	return err;
 }
 
-/* Add the registers of one thread. */
+/* Add the registers of one thread. The base of its variables is one, too: musl
+ * may have those of the first thread in a block. */
 static struct gr_error *add_registers(struct c_adder *a,
 				      const struct gr_thread_registers *thread)
 {
 	struct gr_runtime *rt = a->maker->spec->heap->rt;
+	unsigned int nregs = rt->arch->nregs;
 	const char *name = gr_arena_internf(
 		rt->arena, "registers of thread %" PRId32, thread->lwp);
 	struct gr_error *err = name ? NULL : &gr_enomem;
 	bool has_vertex = false;
 
-	for (unsigned int i = 0; !err && i < rt->arch->nregs; i++) {
-		uint32_t block = gr_blocks_find(gr_graph_blocks(a->maker),
-						thread->regs.value[i]);
+	for (unsigned int i = 0; !err && i <= nregs; i++) {
+		uint64_t word = i < nregs ? thread->regs.value[i] :
+					    thread->regs.fs_base;
+		uint32_t block =
+			gr_blocks_find(gr_graph_blocks(a->maker), word);
 
 		if (block == GR_BLOCK_NONE)
 			continue;
