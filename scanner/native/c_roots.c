@@ -383,7 +383,7 @@ static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 	if (!err && path && is_shared_memory(f, path, m.start))
 		err = add(f, GR_C_ROOT_MEMORY, m.start, end, 0);
 	else if (!err)
-		err = add_data(f, m.start, end);
+		err = add_data_outside(f, m.start, end);
 	f->like = (struct gr_c_root){ 0 };
 	f->is_first_stack = is_first_stack(&m);
 	m.start = end;
@@ -398,10 +398,34 @@ static struct gr_error *add_protected(struct finder *f,
 	if (gr_image_is_constant(f->spec->rt->image, m->start))
 		return NULL;
 	f->like = (struct gr_c_root){ .path = m->path };
-	return add_data(f, m->start, m->end);
+	return add_data_outside(f, m->start, m->end);
 }
 
 struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,
+/* Add data of files, but not the memory of arenas in it: musl takes the rest of
+ * pages. */
+static struct gr_error *add_data_outside(struct finder *f, uint64_t start,
+					 uint64_t end)
+{
+	const struct gr_native_range_vector *list = &f->spec->native->memory;
+	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
+	struct gr_error *err = NULL;
+
+	for (; !err && i < list->size && list->data[i].start < end; i++) {
+		const struct gr_native_range *range = &list->data[i];
+		uint64_t from = range->start > start ? range->start : start;
+		uint64_t to = range->end < end ? range->end : end;
+
+		err = add_data(f, start, from);
+		if (!err)
+			err = add_inside(f, range->arena, from, to);
+		start = to;
+		if (!err)
+			err = gr_runtime_step(f->spec->rt, 1);
+	}
+	return err ? err : add_data(f, start, end);
+}
+
 				 struct gr_c_root_vector *ret)
 {
 	const struct gr_mapping_vector *list = &spec->residency->mappings.list;
