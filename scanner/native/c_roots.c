@@ -2,6 +2,7 @@
 #include "native/c_roots.h"
 
 #include "inferior/elf.h"
+#include "native/musl_threads.h"
 
 enum {
 	PTHREAD_SELF = 16,	    /* of tcbhead_t */
@@ -141,6 +142,16 @@ static struct gr_error *add_stack(struct finder *f, uint64_t start,
 		   thread ? thread->lwp : 0);
 }
 
+/* May the word at @p at, which has its own address, be the first one of a struct
+ * pthread? */
+static bool may_be_thread(struct finder *f, uint64_t at)
+{
+	struct gr_musl_thread thread;
+
+	return gr_view_has(&f->view, at + PTHREAD_SELF, at) ||
+	       gr_musl_thread_at(&f->view, at, &thread);
+}
+
 /* The first address in [start, end) that may be that of a struct pthread, or
  * 0. */
 static struct gr_error *find_thread(struct finder *f, uint64_t start,
@@ -148,7 +159,6 @@ static struct gr_error *find_thread(struct finder *f, uint64_t start,
 {
 	struct gr_error *err = NULL;
 	struct gr_range piece;
-	uint64_t self;
 
 	*ret = 0;
 	while (!err && start < end &&
@@ -159,8 +169,7 @@ static struct gr_error *find_thread(struct finder *f, uint64_t start,
 			uint64_t at = piece.start + i * GR_WORD_BYTES;
 
 			if (gr_load_u64(piece.host + i * GR_WORD_BYTES) == at &&
-			    gr_view_word(&f->view, at + PTHREAD_SELF, &self) &&
-			    self == at) {
+			    may_be_thread(f, at)) {
 				*ret = at;
 				return NULL;
 			}
@@ -206,6 +215,26 @@ static struct gr_error *add_thread(struct finder *f, uint64_t *start,
 	return err;
 }
 
+/* add_thread() of musl. False in *@p ret: it has none at @p tcb. */
+static struct gr_error *add_musl_thread(struct finder *f, uint64_t *start,
+					uint64_t tcb, uint64_t end, bool *ret)
+{
+	struct gr_view view = f->view;
+	struct gr_musl_thread thread;
+
+	*ret = gr_musl_thread_at(&f->view, tcb, &thread);
+	if (!*ret)
+		return NULL;
+	view.is_recording = true;
+	*ret = gr_musl_thread_at(&view, tcb, &thread);
+	uint64_t low = thread.start > *start ? thread.start : *start;
+	uint64_t stop = thread.end < end ? thread.end : end;
+	struct gr_error *err = add(f, GR_C_ROOT_MEMORY, *start, low, 0);
+
+	*start = stop;
+	return err ? err : add_stack(f, low, tcb, stop);
+}
+
 /* Add the threads in [*@p start, end); *@p start is then the end of the last
  * one. */
 static struct gr_error *add_threads(struct finder *f, uint64_t *start,
@@ -213,13 +242,16 @@ static struct gr_error *add_threads(struct finder *f, uint64_t *start,
 {
 	struct gr_error *err = NULL;
 	uint64_t tcb, stop;
+	bool is_musl;
 
 	for (uint64_t at = *start; !err && at < end; at = stop) {
 		err = find_thread(f, at, end, &tcb);
 		if (err || !tcb)
 			return err;
-		stop = end_of_thread(tcb, end);
-		err = add_thread(f, start, tcb, stop);
+		err = add_musl_thread(f, start, tcb, end, &is_musl);
+		stop = is_musl ? *start : end_of_thread(tcb, end);
+		if (!err && !is_musl)
+			err = add_thread(f, start, tcb, stop);
 		// A crafted one may be on each page.
 		if (!err)
 			err = gr_runtime_step(f->spec->rt,
@@ -370,6 +402,30 @@ static struct gr_error *add_data(struct finder *f, uint64_t start, uint64_t end)
 	return err ? err : add(f, GR_C_ROOT_DATA, start, end, 0);
 }
 
+/* Add data of files, but not the memory of arenas in it: musl takes the rest of
+ * pages. */
+static struct gr_error *add_data_outside(struct finder *f, uint64_t start,
+					 uint64_t end)
+{
+	const struct gr_native_range_vector *list = &f->spec->native->memory;
+	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
+	struct gr_error *err = NULL;
+
+	for (; !err && i < list->size && list->data[i].start < end; i++) {
+		const struct gr_native_range *range = &list->data[i];
+		uint64_t from = range->start > start ? range->start : start;
+		uint64_t to = range->end < end ? range->end : end;
+
+		err = add_data(f, start, from);
+		if (!err)
+			err = add_inside(f, range->arena, from, to);
+		start = to;
+		if (!err)
+			err = gr_runtime_step(f->spec->rt, 1);
+	}
+	return err ? err : add_data(f, start, end);
+}
+
 /* Add a mapping that begins with data of the file @p path, or with none. */
 static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 				  const char *path)
@@ -402,30 +458,6 @@ static struct gr_error *add_protected(struct finder *f,
 }
 
 struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,
-/* Add data of files, but not the memory of arenas in it: musl takes the rest of
- * pages. */
-static struct gr_error *add_data_outside(struct finder *f, uint64_t start,
-					 uint64_t end)
-{
-	const struct gr_native_range_vector *list = &f->spec->native->memory;
-	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
-	struct gr_error *err = NULL;
-
-	for (; !err && i < list->size && list->data[i].start < end; i++) {
-		const struct gr_native_range *range = &list->data[i];
-		uint64_t from = range->start > start ? range->start : start;
-		uint64_t to = range->end < end ? range->end : end;
-
-		err = add_data(f, start, from);
-		if (!err)
-			err = add_inside(f, range->arena, from, to);
-		start = to;
-		if (!err)
-			err = gr_runtime_step(f->spec->rt, 1);
-	}
-	return err ? err : add_data(f, start, end);
-}
-
 				 struct gr_c_root_vector *ret)
 {
 	const struct gr_mapping_vector *list = &spec->residency->mappings.list;

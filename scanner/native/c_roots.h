@@ -9,8 +9,10 @@
  * (nptl/allocatestack.c), whose first word is its own address, and which tells
  * where the stack is. So the stacks of one mapping are told apart, and those that
  * are kept for new threads: of these only what belongs to the thread counts. Dead
- * slots of stacks hold nothing. A program may also run threads on memory of its
- * own, as stacks of coroutines or signal handlers: that counts whole.
+ * slots of stacks hold nothing. musl has other fields (native/musl_threads.h) and
+ * keeps no stacks, but those of threads that nobody has joined. A program may also
+ * run threads on memory of its own, as stacks of coroutines or signal handlers:
+ * that counts whole.
  */
 #ifndef GR_C_ROOTS_H
 #define GR_C_ROOTS_H
