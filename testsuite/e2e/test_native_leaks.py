@@ -53,9 +53,8 @@ class Leaks:
         return self.blocks("kept", kind).keys() - self.reached.keys()
 
 
-def check_leaks(leaks, slack=0):
-    """At least 1,750 of 1,755; those behind dead Go objects; and no others.
-    slack: the most bytes by which a block is larger than the truth says."""
+def check_leaks(leaks):
+    """At least 1,750 of 1,755; those behind dead Go objects; and no others."""
     assert {kind: len(leaks.truth["leaked"][kind]) for kind in LOST} == LOST
     found = {kind: leaks.found(kind) for kind in leaks.truth["leaked"]}
     assert sum(found[kind] for kind in LOST) >= LEAST_FOUND, found
@@ -75,8 +74,7 @@ def check_leaks(leaks, slack=0):
         if address not in leaks.reached
     )
     more = leaks.document["leaked_bytes"] - least
-    most = (LOST_BY_OTHERS << 10) + slack * leaks.document["leaked_blocks"]
-    assert 0 <= more <= most
+    assert 0 <= more <= LOST_BY_OTHERS << 10
 
 
 def check_overview(leaks):

@@ -2,16 +2,20 @@
 """C memory of musl's malloc: each block that a program holds is found, and none
 that it has freed, in dynamic and static programs."""
 
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 import allocators
 import natives
-import test_native_leaks
+from targets import attach_reason, skip_if
 from test_native_leaks import PLACES
+from test_native_others import NOT_IN_MUSL, check, target_of
 
 RELEASES = "go1.19", "go1.27"
 EVERY = pytest.mark.parametrize("release", RELEASES)
-KINDS = pytest.mark.parametrize("kind", ["core", "gcore", "live"])
 BOTH = pytest.mark.parametrize("is_static", [False, True])
 
 
@@ -34,33 +38,60 @@ def test_million_operations(farm, release, is_static):
     assert len(truth.blocks) > 100_000 and len(truth.freed) > 50_000
 
 
-# --------------------------------------------------------------------- leaks
-
-# A static program loads no library.
-ALL = (1 << 64) - 1
-DYNAMIC = {"library"}
-
-
-def check_held(leaks, absent):
-    """No block that a variable, a stack, a thread or Go holds is a leak."""
-    kept = leaks.truth["kept"]
-    assert set(PLACES) - set(kept) == absent
-    missing = {kind: len(leaks.missing(kind)) for kind in kept}
-    assert {kind: n for kind, n in missing.items() if n} == {}
+@EVERY
+@BOTH
+@pytest.mark.parametrize("kind", ["gcore", "live", natives.SNAPSHOT])
+def test_ways(farm, release, is_static, kind):
+    is_live = kind != "gcore"
+    if is_live:
+        skip_if(attach_reason())
+    target = heap(farm, release, is_static, "live" if is_live else kind)
+    if kind == natives.SNAPSHOT:
+        target = natives.snapshot_of(target)
+    allocators.check(target, "musl", is_right=is_slot)
 
 
 @EVERY
 @BOTH
-@KINDS
-def test_leaks(farm, release, is_static, kind):
+def test_version(farm, release, is_static):
+    """A static program lacks its text."""
+    allocator = allocators.the_one(heap(farm, release, is_static), "musl")
+    found = re.fullmatch(r"1\.2\.[1-9].*", allocator["version"] or "")
+    assert bool(found) != is_static
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["core", "live"])
+def test_saved(farm, tmp_path, is_static, kind):
+    if kind == "live":
+        skip_if(attach_reason())
+    target = heap(farm, "go1.27", is_static, kind)
+    allocators.check_saved(target, tmp_path)
+
+
+@BOTH
+def test_child(farm, is_static):
+    """fork() copies the heap; the child has one thread."""
+    skip_if(attach_reason())
+    args = [*allocators.FEW, "fork"]
+    parent = heap(farm, "go1.27", is_static, "live", args)
+    child = SimpleNamespace(
+        pid=parent.truth["child"], folder=parent.process.folder
+    )
+    allocators.check(replace(parent, process=child), "musl", is_right=is_slot)
+
+
+# -------------------------------------------------------------------- places
+
+ALL = (1 << 64) - 1
+
+
+@BOTH
+def test_leaks_in_a_core_of_gdb(farm, is_static):
     """The planted leaks, and no others."""
-    variant = allocators.musl(release, is_static)
-    args = [str(natives.library())]
-    target = farm.target("native_leaks", variant, kind, args)
-    leaks = test_native_leaks.Leaks(target)
-    check_held(leaks, DYNAMIC if is_static else set())
-    test_native_leaks.check_leaks(leaks, slack=64)
-    test_native_leaks.check_freed(leaks)
+    allocator = "musl-static" if is_static else "musl"
+    target = target_of(farm, allocator, "go1.27", "gcore")
+    check(target, set(PLACES) - NOT_IN_MUSL - {"library"}, is_exact=False)
 
 
 @pytest.mark.parametrize("kind", ["core", "live"])
