@@ -316,12 +316,16 @@ static struct gr_error *add_in_use(struct gr_musl *m, const struct slot *slot,
 
 	if (err)
 		return err;
-	if (content.addr)
-		return content.is_group ?
-			       add_nested(m, slot, content.addr, places) :
-			       gr_reader_add_block(m->r, &m->blocks, m->arena,
-						   content.addr,
-						   slot->end - content.addr, 0);
+	if (content.addr && content.is_group)
+		return add_nested(m, slot, content.addr, places);
+	if (content.addr) {
+		err = gr_reader_add_block(m->r, &m->blocks, m->arena,
+					  content.addr,
+					  slot->end - content.addr, 0);
+		return err ? err :
+			     gr_reader_add_other(m->r, m->arena, slot->start,
+						 content.addr);
+	}
 	if (content.is_missing)
 		gr_arena_miss(gr_musl_arena(m));
 	else if (content.is_freed)
