@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * musl_threads: the memory of threads of musl. It is one mapping: a guard, the
- * stack, the thread's variables and its struct pthread (src/internal/
- * pthread_impl.h, src/thread/pthread_create.c), which tells where these are.
+ * stack, the thread's variables and its struct pthread
+ * (internal/pthread_impl.h), which tells where these are.
  */
 #ifndef GR_MUSL_THREADS_H
 #define GR_MUSL_THREADS_H

@@ -2,18 +2,23 @@
 """C memory of musl's malloc: each block that a program holds is found, and none
 that it has freed, in dynamic and static programs."""
 
+import random
 import re
+import struct
 from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
 import allocators
+import mutate
+import mutate_native
 import natives
 from targets import attach_reason, skip_if
 from test_native_leaks import PLACES
 from test_native_others import NOT_IN_MUSL, check, target_of
 
+DAMAGED = 12  # cores of each kind of structure
 RELEASES = "go1.19", "go1.27"
 EVERY = pytest.mark.parametrize("release", RELEASES)
 BOTH = pytest.mark.parametrize("is_static", [False, True])
@@ -115,3 +120,93 @@ def test_places(farm, release, is_static, kind):
     assert not {held_by for _, held_by in leaked} & held
     document = natives.leaks(target)
     assert document["leaked_blocks"] == 1 + 2 * len(leaked)
+
+
+# -------------------------------------------------------------------- damage
+
+AREA, NMETAS, META = 4096, 101, 40
+HEAD = 56  # of malloc_context: the first meta area
+CONTEXT = 928  # its bytes
+
+
+def find_context(core):
+    """Its first word is in the first meta area, too."""
+    for flags, address, offset, size in mutate_native.segments(core):
+        if not flags & 2:
+            continue
+        words = struct.unpack_from(f"<{size // 8}Q", core.data, offset)
+        for i in range(7, len(words)):
+            area, secret = words[i], words[i - 7]
+            if not area or area % AREA or words[i - 6] & 0xFFFFFFFF != 1:
+                continue
+            if core.offset(area) is None or core.u64(area) != secret:
+                continue
+            if core.u64(area + 16) & 0xFFFFFFFF == NMETAS:
+                return address + 8 * i - HEAD
+    raise AssertionError("the core has no malloc_context")
+
+
+class Structures:
+    """Addresses of the words that musl keeps, by what they are."""
+
+    def __init__(self, target):
+        core = mutate.Core(target.core)
+        context = find_context(core)
+        areas, metas, groups = [], [], []
+        area = core.u64(context + HEAD)
+        while area:
+            areas += [area, area + 8, area + 16]
+            for at in range(area + 24, area + 24 + NMETAS * META, META):
+                if core.u64(at + 16):
+                    metas += range(at, at + META, 8)
+                    groups.append(core.u64(at + 16))
+            area = core.u64(area + 8)
+        core.close()
+        blocks = allocators.Truth(target).blocks
+        self.words = {
+            # Behind its counters, it has heuristics and the break.
+            "context": [context + 8 * i for i in (0, 1, 2, 3, 4, 7, 8)]
+            + list(range(context + 80, context + 848, 8)),
+            "areas": areas,
+            "metas": metas,
+            "groups": groups,
+            "headers": [block - 8 for block in blocks],
+        }
+
+
+def changed(rng, core, address):
+    old = core.u64(address)
+    return rng.choice(
+        (
+            0, 1, (1 << 64) - 1, address, rng.getrandbits(64),
+            old ^ 1 << rng.randrange(64), old ^ 1 << rng.randrange(64),
+            old ^ 1 << rng.randrange(32, 64), old + 16, old - 16, old + 40,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["context", "areas", "metas", "groups",
+                                  "headers"])  # fmt: skip
+def test_damage(farm, tmp_path, kind):
+    """One changed word: nothing is found, or the arena is not checked, or its
+    blocks are the true ones."""
+    target = heap(farm, "go1.27")
+    truth = allocators.Truth(target)
+    words = Structures(target).words[kind]
+    path = tmp_path / "core"
+    unchecked = 0
+    for seed in range(DAMAGED):
+        rng = random.Random(f"{kind} {seed}")
+        mutate.restore(target.core, path)
+        core = mutate.Core(path)
+        address = rng.choice(words)
+        core.put(address, changed(rng, core, address))
+        core.close()
+        damaged = replace(target, core=path)
+        found = natives.native(damaged)["allocators"]
+        if not found or not found[0]["checked"]:
+            unchecked += 1
+            continue
+        reached = natives.reached(damaged)
+        allocators.check_blocks(truth, reached, is_slot)
+    assert unchecked > DAMAGED // 4

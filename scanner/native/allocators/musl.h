@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * musl: the allocator of musl's libc from 1.2.1 on, which is called mallocng
- * (src/malloc/mallocng: meta.h, malloc.c, free.c, donate.c). A group has up to
- * 32 slots of one size. What is known of it is its meta: where it is, and which
- * of its slots are free. Metas lie in meta areas of one page, and each begins
- * with a secret that malloc_context has, too. A slot may hold a smaller group,
- * and so on.
+ * (malloc/mallocng/meta.h, malloc/mallocng/malloc.c). A group has up to 32 slots
+ * of one size. Its meta tells where it is, and which of its slots are free. Metas
+ * lie in meta areas of one page, and each area begins with a secret that
+ * malloc_context has, too. A slot may hold a smaller group, and so on.
  *
  * No field of these structures has changed since 1.2.1, and each proves itself.
  * Tested with 1.2.1 to 1.2.5 on x86-64; the offsets are the same on aarch64.
@@ -16,7 +15,7 @@
 #include "native/allocators/reader.h"
 
 enum {
-	GR_MUSL_UNIT = 16,	   /**< Of addresses and sizes. */
+	GR_MUSL_UNIT = 16,	   /**< Addresses are multiples of it. */
 	GR_MUSL_GROUP_BYTES = 16,  /**< The header of a group. */
 	GR_MUSL_HEADER_BYTES = 4,  /**< That of a block, before its address. */
 	GR_MUSL_AREA_BYTES = 4096, /**< On all machines. */
@@ -24,7 +23,7 @@ enum {
 	GR_MUSL_AREA_NEXT = 8,
 	GR_MUSL_AREA_NSLOTS = 16, /**< An int. */
 	GR_MUSL_AREA_METAS = 24,
-	GR_MUSL_NMETAS = 101, /**< Of each area. */
+	GR_MUSL_NMETAS = 101, /**< In each area. */
 	GR_MUSL_META_BYTES = 40,
 	GR_MUSL_META_PREV = 0,
 	GR_MUSL_META_NEXT = 8,
@@ -36,7 +35,7 @@ enum {
 	GR_MUSL_MOST_CONTEXTS = 8,
 };
 
-/** The words of malloc_context (struct malloc_context in meta.h). */
+/** The words of malloc_context (malloc/mallocng/meta.h). */
 enum gr_musl_word {
 	GR_MUSL_SECRET = 0,
 	GR_MUSL_INIT_DONE = 1, /**< And mmap_counter, in the upper half. */
@@ -90,7 +89,7 @@ struct gr_musl_hits {
 	size_t count;
 };
 
-/** What is known while one malloc is read. Indexes have 32 bits: an area, which
+/** The state while one malloc is read. Indexes have 32 bits: an area, which
  * is a page of memory, has 101 groups. */
 struct gr_musl {
 	struct gr_native_reader *r;

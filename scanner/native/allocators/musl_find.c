@@ -15,7 +15,7 @@ enum { MOST_VERSION_BYTES = 32 };
 /* The usage text of the dynamic loader, which is the library. */
 #define LOADER_MARK "musl libc ("
 #define VERSION_MARK "1."
-/* bin_tab of the malloc before 1.2.1 (src/malloc/oldmalloc/malloc.c). Bytes of
+/* bin_tab of the malloc before 1.2.1 (malloc/oldmalloc/malloc.c). Bytes of
  * it are the numbers of bins. */
 #define OLD_MARK                        \
 	" !\"#$$%%&&''(((())))****++++" \

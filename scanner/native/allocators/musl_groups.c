@@ -15,7 +15,7 @@ static const char areas_damaged[] = "its meta areas are damaged";
 static const char groups_damaged[] = "its groups are damaged";
 static const char rings_damaged[] = "its lists of groups are damaged";
 
-/* Sizes by class, in units (size_classes in malloc.c). */
+/* Sizes by class, in units (malloc/mallocng/malloc.c). */
 static const uint16_t class_units[GR_MUSL_NCLASSES] = {
 	1,    2,    3,	  4,	5,    6,    7,	  8,	9,    10,   12,	  15,
 	18,   20,   25,	  31,	36,   42,   50,	  63,	72,   84,   102,  127,
@@ -234,13 +234,13 @@ static struct gr_musl_group *group_of(struct gr_musl *m, uint64_t meta)
 							      NULL;
 }
 
-/* Follow the ring of the groups of one class that have free slots. Each group is
- * in one ring, so all rings are bounded by the groups. */
+/* Follow the ring of the groups of one class that have free slots. */
 static struct gr_error *read_ring(struct gr_musl *m, unsigned int size_class)
 {
 	uint64_t head = m->context[GR_MUSL_ACTIVE + size_class], at = head;
 	struct gr_error *err = NULL;
 
+	// Bounded by the groups: each is in one ring.
 	while (!err && at) {
 		struct gr_musl_group *group = group_of(m, at);
 

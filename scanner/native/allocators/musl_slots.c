@@ -25,7 +25,7 @@ enum {
 };
 #define FAR_STEP (UINT64_C(16) << 16)
 
-/** The header of a block (get_meta() and get_slot_index() in meta.h). */
+/** The header of a block (get_slot_index() in malloc/mallocng/meta.h). */
 struct header {
 	uint8_t is_wide; /* its offset has 32 bits */
 	uint8_t number;	 /* the slot's, and in three bits: reserved */
@@ -40,7 +40,7 @@ struct slot {
 	uint64_t start, end;
 };
 
-/** What is in a slot that is in use. */
+/** The content of a slot that is in use. */
 struct content {
 	uint64_t addr; /* 0: no block, as its header says */
 	bool is_group;
