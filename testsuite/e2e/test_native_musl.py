@@ -18,6 +18,7 @@ from targets import attach_reason, skip_if
 from test_native_leaks import PLACES
 from test_native_others import NOT_IN_MUSL, check, target_of
 
+STOPS = 8  # of a process whose threads allocate
 DAMAGED = 12  # cores of each kind of structure
 RELEASES = "go1.19", "go1.27"
 EVERY = pytest.mark.parametrize("release", RELEASES)
@@ -210,3 +211,48 @@ def test_damage(farm, tmp_path, kind):
         reached = natives.reached(damaged)
         allocators.check_blocks(truth, reached, is_slot)
     assert unchecked > DAMAGED // 4
+
+
+# -------------------------------------------------------------------- motion
+
+USAGE = 464  # of malloc_context: counters by class
+
+
+@BOTH
+def test_wrong_counter(farm, tmp_path, is_static):
+    """Code of Go that runs explains nothing, also where it is in one file with
+    the allocator."""
+    variant = allocators.musl("go1.27", is_static)
+    target = farm.target("native_musl", variant, args=["busy"])
+    path = tmp_path / "core"
+    mutate.copy_sparse(target.core, path)
+    core = mutate.Core(path)
+    place = find_context(core) + USAGE
+    core.put(place, core.u64(place) + 1)
+    core.close()
+    document = natives.asked(
+        replace(target, core=path), "verify", status=1
+    )
+    [allocator] = document["allocators"]
+    [row] = allocator["arenas"]
+    assert not row["checked"] and row["explanation"] is None
+    assert row["reason"] == "it counts other slots than were found"
+    [counter] = row["counters"]
+    assert counter["counter"] == "usage_by_class"
+    assert counter["read"] == counter["rebuilt"] + 1
+
+
+@EVERY
+@BOTH
+def test_threads_in_malloc(farm, release, is_static):
+    """At any moment, nothing is called wrong, and no block leaked."""
+    skip_if(attach_reason())
+    variant = allocators.musl(release, is_static)
+    target = farm.target("native_musl", variant, "live", ["malloc"])
+    for _ in range(STOPS):
+        document = natives.asked(target, "verify")
+        assert document["unexplained"] == 0
+        [allocator] = document["allocators"]
+        for row in allocator["arenas"]:
+            assert row["checked"] or row["explanation"]
+            assert row["reached_blocks"] in (None, row["in_use_blocks"])

@@ -3,6 +3,11 @@
 // Blocks in places that only musl has: in the rest of a page of the program's
 // data, by the variables of the first thread, and by one that has ended. The
 // program prints the complements of their addresses, so that it holds none.
+//
+//	native_musl [busy | malloc]
+//
+// With busy, a goroutine runs all the time. With malloc, there are no such
+// blocks, but two threads of C that allocate all the time.
 package main
 
 // #cgo CFLAGS: -O1 -g
@@ -20,10 +25,26 @@ func init() {
 	runtime.LockOSThread() // main() runs on the first thread
 }
 
+var spins uint64
+
+func spin() {
+	for {
+		spins++
+	}
+}
+
 func main() {
 	var found C.struct_places
 	lost := [][2]uint64{}
-	C.fill_places(&found)
+	switch os.Args[len(os.Args)-1] {
+	case "malloc":
+		C.allocate_always()
+	case "busy":
+		go spin()
+		fallthrough
+	default:
+		C.fill_places(&found)
+	}
 	for i := 0; i < int(found.nlost); i++ {
 		pair := [2]uint64{uint64(found.lost[i]), uint64(found.by_lost[i])}
 		lost = append(lost, pair)

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { VARIABLES = 4096, TRIED = 64, PAGE = 4096 };
+enum { VARIABLES = 4096, TRIED = 64, PAGE = 4096, BLOCKS = 256 };
 
 extern char _end[]; // of bss
 
@@ -74,20 +74,49 @@ static void *end_with_result(void *unused)
 	return given;
 }
 
-// A thread that has ended, and that nobody joins.
-static void end_thread(void)
+static pthread_t begin(void *(*run)(void *), void *argument)
 {
 	sigset_t all, old;
 	pthread_t thread;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&thread, NULL, end_with_result, NULL))
+	if (pthread_create(&thread, NULL, run, argument))
 		abort();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return thread;
+}
+
+// A thread that has ended, and that nobody joins.
+static void end_thread(void)
+{
+	begin(end_with_result, NULL);
 	while (!__atomic_load_n(&ended, __ATOMIC_ACQUIRE) ||
 	       !syscall(SYS_tgkill, getpid(), ended, 0))
 		sched_yield();
+}
+
+static void *allocate(void *random)
+{
+	static void *volatile blocks[2][BLOCKS];
+	uintptr_t n = (uintptr_t)random;
+	void *volatile *own = blocks[n % 2];
+
+	for (;;) {
+		n = n * 6364136223846793005 + 1442695040888963407;
+		void *volatile *block = &own[n >> 40 & (BLOCKS - 1)];
+
+		if (*block)
+			free(*block);
+		*block = *block ? NULL : malloc(1 + (n >> 48 & 2047));
+	}
+	return NULL;
+}
+
+void allocate_always(void)
+{
+	for (uintptr_t i = 0; i < 2; i++)
+		pthread_detach(begin(allocate, (void *)i));
 }
 
 void fill_places(struct places *ret)

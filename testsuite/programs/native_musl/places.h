@@ -19,4 +19,7 @@ struct places {
 
 void fill_places(struct places *ret);
 
+/** Two threads allocate all the time. */
+void allocate_always(void);
+
 #endif
