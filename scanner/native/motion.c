@@ -3,15 +3,19 @@
 
 #include <elf.h>
 
+enum { FUTEX_WAKE = 1, FUTEX_COMMAND = 127 };
+
 /* System calls that change mappings: mmap, munmap, mremap, brk, mprotect. And
- * the one that waits for a lock: futex. */
+ * the one that waits for a lock, or wakes who waits: futex; with the register of
+ * its second argument. */
 static const struct {
 	uint16_t machine;
 	uint16_t calls[5];
 	uint16_t wait;
+	uint8_t command;
 } system_calls[] = {
-	{ EM_X86_64, { 9, 11, 25, 12, 10 }, 202 },
-	{ EM_AARCH64, { 222, 215, 216, 214, 226 }, 98 },
+	{ EM_X86_64, { 9, 11, 25, 12, 10 }, 202, GR_REG_RSI },
+	{ EM_AARCH64, { 222, 215, 216, 214, 226 }, 98, 1 },
 };
 
 static bool changes_mappings(const struct gr_arch *arch, uint64_t call)
@@ -30,6 +34,18 @@ static bool waits(const struct gr_arch *arch, uint64_t call)
 	for (size_t i = 0; i < GR_ARRAY_SIZE(system_calls); i++)
 		if (system_calls[i].machine == arch->machine)
 			return system_calls[i].wait == call;
+	return false;
+}
+
+/* Does the thread, which is in the call, wake others? It has unlocked the arena,
+ * and may have a block that has no header yet. */
+static bool wakes(const struct gr_arch *arch, const struct gr_regs *regs)
+{
+	for (size_t i = 0; i < GR_ARRAY_SIZE(system_calls); i++)
+		if (system_calls[i].machine == arch->machine)
+			return system_calls[i].wait == regs->call &&
+			       (regs->value[system_calls[i].command] &
+				FUTEX_COMMAND) == FUTEX_WAKE;
 	return false;
 }
 
@@ -78,23 +94,25 @@ static bool has_allocator(const struct gr_native *native,
 	return false;
 }
 
-static struct gr_error *is_moving(struct gr_runtime *rt,
-				  const struct gr_regs *regs,
-				  const struct gr_native *native, bool *ret)
+struct gr_error *gr_native_is_moving(struct gr_runtime *rt,
+				     const struct gr_regs *regs,
+				     const struct gr_native *native, bool *ret)
 {
 	uint64_t pc = regs->value[rt->arch->pc];
 	size_t module = gr_image_module_at(rt->image, pc);
 	bool is_waiting = false;
+	bool is_there = module != SIZE_MAX && !is_go(rt, pc) &&
+			has_allocator(native, rt->image, module);
 
 	*ret = regs->is_partial;
 	if (regs->is_partial)
 		return NULL;
 	if (regs->is_in_call) {
-		*ret = changes_mappings(rt->arch, regs->call);
+		*ret = changes_mappings(rt->arch, regs->call) ||
+		       (is_there && wakes(rt->arch, regs));
 		return NULL;
 	}
-	if (module == SIZE_MAX || is_go(rt, pc) ||
-	    !has_allocator(native, rt->image, module))
+	if (!is_there)
 		return NULL;
 	struct gr_error *err = is_at_call(rt, pc, &is_waiting);
 	*ret = !err && !is_waiting;
@@ -107,7 +125,7 @@ struct gr_error *gr_native_is_at_work(struct gr_runtime *rt,
 {
 	uint64_t pc = regs->value[rt->arch->pc];
 	size_t module = gr_image_module_at(rt->image, pc);
-	struct gr_error *err = is_moving(rt, regs, native, ret);
+	struct gr_error *err = gr_native_is_moving(rt, regs, native, ret);
 
 	if (err || *ret)
 		return err;
@@ -130,8 +148,8 @@ struct gr_error *gr_native_note_motion(struct gr_runtime *rt,
 	native->is_in_motion = false;
 	for (size_t i = 0; !err && !native->is_in_motion && i < list->size;
 	     i++) {
-		err = is_moving(rt, &list->data[i].regs, native,
-				&native->is_in_motion);
+		err = gr_native_is_moving(rt, &list->data[i].regs, native,
+					  &native->is_in_motion);
 		if (!err)
 			err = gr_runtime_step(rt, 16);
 	}

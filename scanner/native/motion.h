@@ -19,6 +19,13 @@ struct gr_error *gr_native_is_at_work(struct gr_runtime *rt,
 				      const struct gr_native *native,
 				      bool *ret) GR_MUST_CHECK;
 
+/** gr_native_is_at_work(), but a thread that waits for a lock changes nothing,
+ * nor does one in code of no file. */
+struct gr_error *gr_native_is_moving(struct gr_runtime *rt,
+				     const struct gr_regs *regs,
+				     const struct gr_native *native,
+				     bool *ret) GR_MUST_CHECK;
+
 /** Set native->is_in_motion: by threads that run code of an allocator's file,
  * that change mappings, or that did not stop. */
 struct gr_error *gr_native_note_motion(struct gr_runtime *rt,
