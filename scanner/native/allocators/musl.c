@@ -20,7 +20,8 @@ static void musl_deinit(struct gr_musl *m)
 	gr_blocks_deinit(&m->blocks);
 }
 
-/* Count the threads that may be in malloc() or free(). */
+/* Count the threads that may be in malloc() or free(). Those that wait there are
+ * at no header. */
 static struct gr_error *count_at_work(const struct gr_musl *m, size_t *ret)
 {
 	struct gr_runtime *rt = m->r->spec->rt;
@@ -31,10 +32,10 @@ static struct gr_error *count_at_work(const struct gr_musl *m, size_t *ret)
 
 	*ret = 0;
 	for (size_t i = 0; !err && i < n; i++) {
+		const struct gr_regs *regs = &threads[i].regs;
 		bool is_at_work = false;
 
-		err = gr_native_is_at_work(rt, &threads[i].regs, m->r->native,
-					   &is_at_work);
+		err = gr_native_is_moving(rt, regs, m->r->native, &is_at_work);
 		*ret += is_at_work;
 		if (!err)
 			err = gr_runtime_step(rt, 16);
@@ -51,8 +52,11 @@ static struct gr_error *check_headers(struct gr_musl *m)
 	size_t nthreads, nat_work = 0;
 
 	gr_image_threads(m->r->spec->rt->image, &nthreads);
-	if (m->ncoming)
+	if (m->ncoming || m->nfresh)
 		err = count_at_work(m, &nat_work);
+	if (m->nfresh && nat_work)
+		gr_arena_fail(gr_musl_arena(m),
+			      "a header of its blocks may not be there yet");
 	if (m->ncoming > nat_work || m->nleaving > MOST_LEAVING + nthreads)
 		gr_arena_fail(gr_musl_arena(m),
 			      "headers of its blocks are damaged");

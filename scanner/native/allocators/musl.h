@@ -105,6 +105,9 @@ struct gr_musl {
 	/** Slots that are in use and have no block: free() is not done with
 	 * them yet; and those that malloc() is not done with, as it seems. */
 	uint64_t nleaving, ncoming;
+	/** Blocks whose headers malloc() may not have written yet: zeros are
+	 * one, too. */
+	uint64_t nfresh;
 	struct gr_blocks blocks;
 };
 

@@ -307,6 +307,22 @@ static struct gr_error *add_nested(struct gr_musl *m, const struct slot *slot,
 		     gr_reader_add_other(m->r, m->arena, group->end, slot->end);
 }
 
+/* May the block of a slot have no header yet? Memory of a new group is zeros,
+ * which are a header in the first slot. */
+static bool is_fresh(struct gr_musl *m, const struct slot *slot, uint64_t addr)
+{
+	struct gr_recorder *recorder = m->r->spec->rt->recorder;
+	struct header h;
+
+	if (slot->number || addr != slot->start || !read_header(m, addr, &h) ||
+	    h.is_wide || h.number || h.offset ||
+	    !gr_view_has(&m->quiet, addr, 0))
+		return false;
+	if (recorder)
+		gr_recorder_add(recorder, addr, GR_WORD_BYTES);
+	return true;
+}
+
 /* Add what is in a slot that is in use. */
 static struct gr_error *add_in_use(struct gr_musl *m, const struct slot *slot,
 				   struct gr_musl_place_vector *places)
@@ -319,6 +335,7 @@ static struct gr_error *add_in_use(struct gr_musl *m, const struct slot *slot,
 	if (content.addr && content.is_group)
 		return add_nested(m, slot, content.addr, places);
 	if (content.addr) {
+		m->nfresh += is_fresh(m, slot, content.addr);
 		err = gr_reader_add_block(m->r, &m->blocks, m->arena,
 					  content.addr,
 					  slot->end - content.addr, 0);
