@@ -16,6 +16,7 @@ PAGE = 4096
 MOST_BSS = 8 << 20
 DEPTH = 3  # from the data on: a tree, its leaves, what they lead to
 MOST_PAGES = 3000  # of each depth
+GO_HEAP = range(0xC000000000, 0xE000000000)
 
 
 def files(core):
@@ -67,7 +68,7 @@ class Pages:
     def page_at(self, address):
         """The page that holds an address, or None."""
         i = bisect.bisect(self.starts, address) - 1
-        if i < 0 or address >= self.rows[i][1]:
+        if i < 0 or address >= self.rows[i][1] or address in GO_HEAP:
             return None
         return address & -PAGE
 

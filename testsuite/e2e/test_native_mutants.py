@@ -20,6 +20,7 @@ PARTS = 2
 ALLOCATORS = ["jemalloc", "tcmalloc", "mimalloc", "musl", "je"]
 # A chunk of glibc beside, or a block of a thread that a word leads to.
 MORE_LEAKS = 8
+MORE_HELD = 400
 
 
 @pytest.fixture(scope="module", params=ALLOCATORS)
@@ -51,9 +52,10 @@ def test_mutants(whole, tmp_path, part):
             continue
         answers += 1
         unchecked += found < leaked
-        # The program's own data also holds blocks.
-        if answer.kind != "data" or points.path != target.exe:
-            assert found <= leaked + MORE_LEAKS, (answer.seed, answer.kind)
+        # The program's own data and stacks also hold blocks.
+        is_own = points.path == target.exe or answer.kind > "depth 1"
+        most = leaked + (MORE_HELD if is_own else MORE_LEAKS)
+        assert found <= most, (answer.seed, answer.kind, found)
     assert answers > count / 2 and unchecked > count / 50
 
 
