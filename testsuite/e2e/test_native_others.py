@@ -42,7 +42,7 @@ def target_of(farm, allocator, release, kind="core", how="other"):
 
 
 def check_leaks(leaks):
-    """What was lost is leaked, also where another allocator would hold it."""
+    """Each block that was lost is leaked, in whichever allocator it is."""
     assert {kind: len(leaks.truth["leaked"][kind]) for kind in LOST} == LOST
     found = {kind: leaks.found(kind) for kind in leaks.truth["leaked"]}
     assert sum(found[kind] for kind in LOST) >= LEAST_FOUND, found

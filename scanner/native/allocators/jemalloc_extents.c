@@ -568,7 +568,7 @@ bool gr_jemalloc_is_unused(struct gr_jemalloc *j)
 			return false;
 		sum += pages;
 	}
-	return j->arenas.size && !j->nknown && sum <= MOST_OWN_PAGES;
+	return j->bins_at && !j->nknown && sum <= MOST_OWN_PAGES;
 }
 
 struct gr_error *gr_jemalloc_read_extents(struct gr_jemalloc *j)
