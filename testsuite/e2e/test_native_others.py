@@ -136,10 +136,12 @@ def test_glibc_beside(farm, allocator):
     check_both(target, name_of(allocator))
 
 
+@pytest.mark.parametrize("kind", ["core", "gcore"])
 @pytest.mark.parametrize("allocator", [*PRELOADED, "je"])
-def test_saved(farm, tmp_path, allocator):
+def test_saved(farm, tmp_path, allocator, kind):
+    """A core of gdb tells no mappings of constants, such as a version."""
     how = "both" if allocator == "je" else "other"
-    target = target_of(farm, allocator, CENTRAL.release, how=how)
+    target = target_of(farm, allocator, CENTRAL.release, kind, how)
     allocators.check_saved(target, tmp_path)
 
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "native/allocators/module_search.h"
 
+#include "goruntime/layout/c_variable.h"
 #include "inferior/elf.h"
+#include "inferior/modules.h"
 
 #include <elf.h>
 
@@ -47,6 +49,41 @@ static bool ends_with(const char *name, const char *end)
 	return bytes >= least && !strcmp(name + bytes - least, end);
 }
 
+/* Look in one of the file's two tables. */
+static struct gr_error *find_in_table(const struct gr_native_reader *r,
+				      const struct gr_elf *elf, uint64_t bias,
+				      bool is_dynamic,
+				      struct gr_module_symbols *ret)
+{
+	struct gr_elf_symbols at = { .is_dynamic = is_dynamic };
+	struct gr_elf_symbol symbol;
+	struct gr_error *err = NULL;
+
+	// Bounded by the file's tables.
+	while (!err && gr_elf_next_symbol(elf, &at, &symbol)) {
+		for (size_t i = 0; i < ret->count; i++)
+			if (symbol.type == STT_OBJECT && !ret->found[i] &&
+			    ends_with(symbol.name, ret->names[i]))
+				ret->found[i] = symbol.addr + bias;
+		err = gr_runtime_step(r->spec->rt, 1);
+	}
+	return err;
+}
+
+/* A saved file has the symbols of variables that were named, and no others. */
+static struct gr_error *keep_symbols(const struct gr_native_reader *r,
+				     const struct gr_module_symbols *symbols)
+{
+	struct gr_c_variable unused;
+	struct gr_error *err = NULL;
+
+	for (size_t i = 0; !err && i < symbols->count; i++)
+		if (symbols->found[i])
+			err = gr_c_variable_find(r->spec->rt, symbols->found[i],
+						 &unused);
+	return err;
+}
+
 struct gr_error *gr_module_find_symbols(const struct gr_native_reader *r,
 					size_t module,
 					struct gr_module_symbols *ret)
@@ -54,23 +91,17 @@ struct gr_error *gr_module_find_symbols(const struct gr_native_reader *r,
 	struct gr_runtime *rt = r->spec->rt;
 	const struct gr_elf *elf = gr_image_elf(rt->image, module);
 	uint64_t bias = gr_image_bias(rt->image, module);
-	struct gr_elf_symbols at = { 0 };
-	struct gr_elf_symbol symbol;
-	struct gr_error *err = NULL;
+	struct gr_error *err;
 
 	assert(ret->count <= GR_ARRAY_SIZE(ret->found));
 	memset(ret->found, 0, sizeof(ret->found));
 	if (!elf || bias == UINT64_MAX)
 		return NULL;
-	// Bounded by the file's tables.
-	while (!err && gr_elf_next_symbol(elf, &at, &symbol)) {
-		for (size_t i = 0; i < ret->count; i++)
-			if (symbol.type == STT_OBJECT && !ret->found[i] &&
-			    ends_with(symbol.name, ret->names[i]))
-				ret->found[i] = symbol.addr + bias;
-		err = gr_runtime_step(rt, 1);
-	}
-	return err;
+	err = find_in_table(r, elf, bias, false, ret);
+	// A stripped file has this one.
+	if (!err)
+		err = find_in_table(r, elf, bias, true, ret);
+	return err || !rt->recorder ? err : keep_symbols(r, ret);
 }
 
 // --------------------------------------------------------------------- texts
@@ -120,7 +151,7 @@ static struct gr_error *find_in_piece(struct gr_native_reader *r,
 	}
 	if (err || !bytes)
 		return err;
-	if (rt->recorder && piece.start) {
+	if (rt->recorder) {
 		// With the byte before it and the one behind it.
 		const char *from = text > start ? text - 1 : text;
 		const char *to = text + bytes < end ? text + bytes + 1 : end;
@@ -152,7 +183,8 @@ static struct gr_error *find_in_mapping(struct gr_native_reader *r,
 	return err;
 }
 
-/* Search the file itself, if the target lacks its constants. */
+/* Search the constants of the file that is loaded at @p data, if the target tells
+ * no mappings of them, as a core of gdb. They are at hand if the file is. */
 static struct gr_error *find_in_file(struct gr_native_reader *r,
 				     const struct sought *s, uint64_t data,
 				     const char **ret)
@@ -161,11 +193,22 @@ static struct gr_error *find_in_file(struct gr_native_reader *r,
 	size_t module = gr_image_module_at(image, data);
 	const struct gr_elf *elf =
 		module == SIZE_MAX ? NULL : gr_image_elf(image, module);
+	struct gr_error *err = NULL;
 
-	if (!elf)
-		return NULL;
-	const struct gr_range file = { 0, elf->file.size, elf->file.data };
-	return find_in_piece(r, s, file, ret);
+	for (size_t i = 0; !err && !*ret && elf && i < elf->phnum; i++) {
+		const Elf64_Phdr header = gr_elf_program_header(elf, i);
+		const struct gr_mapping m = {
+			.start = gr_image_bias(image, module) + header.p_vaddr,
+			.end = gr_image_bias(image, module) + header.p_vaddr +
+			       header.p_memsz,
+		};
+
+		if (gr_module_segment_is_constant(&header))
+			err = find_in_mapping(r, s, &m, ret);
+		if (!err)
+			err = gr_runtime_step(r->spec->rt, 1);
+	}
+	return err;
 }
 
 struct gr_error *gr_module_find_text(struct gr_native_reader *r,
