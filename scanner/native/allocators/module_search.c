@@ -3,7 +3,6 @@
 
 #include "goruntime/layout/c_variable.h"
 #include "inferior/elf.h"
-#include "inferior/modules.h"
 
 #include <elf.h>
 
@@ -203,7 +202,8 @@ static struct gr_error *find_in_file(struct gr_native_reader *r,
 			       header.p_memsz,
 		};
 
-		if (gr_module_segment_is_constant(&header))
+		// In a saved file, segments have no bytes of the file.
+		if (header.p_type == PT_LOAD && !(header.p_flags & PF_W))
 			err = find_in_mapping(r, s, &m, ret);
 		if (!err)
 			err = gr_runtime_step(r->spec->rt, 1);
