@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Packages of other suites of Debian, outside the package system: for fetch-go,
-# fetch-glibc and fetch-allocators. The mirror is the one in the machine's own apt configuration.
+# fetch-glibc and fetch-allocators. The mirror is the one in the machine's own
+# apt configuration.
 # $cache is where lists and unpacked packages lie.
 # shellcheck shell=sh disable=SC2154
 

@@ -1491,7 +1491,8 @@ class NativeArena(NamedTuple):  # gr_native_arena
     top_bytes: int
     """The part of free_bytes at the end of the arena."""
     trimmable_bytes: int
-    """The resident memory that malloc_trim(3) would give back."""
+    """The resident memory that the allocator would give back on request;
+    with glibc, by malloc_trim(3)."""
     largest_free_bytes: int
     """The largest free block, the end of the arena left out."""
     other_bytes: int

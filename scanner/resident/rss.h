@@ -40,7 +40,7 @@ struct gr_scan;
 	X(C_LEAKED, "c_heap_leaked", "C heap: blocks that nothing holds")      \
 	X(C_FREE, "c_heap_free", "C heap: free, or the allocator's own")       \
 	X(C_TRIMMABLE, "c_heap_trimmable",                                     \
-	  "C heap: free, and would be given back if asked for")                \
+	  "C heap: free, which the allocator could give back")                 \
 	X(C_HEAP, "c_heap", "C heap: other")                                   \
 	X(SHARED, "shared", "shared memory")                                   \
 	X(OTHER, "other_anonymous", "named anonymous memory")                  \

@@ -2,8 +2,8 @@
 /*
  * The structures of an allocator in a small program with C code, patched by the
  * input: arenas, heads of heaps and of chunks, caches and variables of threads,
- * and what else the allocator has in its memory. The blocks are found, the graph is built over them, and they are
- * asked about.
+ * and what else the allocator has in its memory. The blocks are found, the
+ * graph is built over them, and they are asked about.
  */
 #include "questions.h"
 #include "target.h"

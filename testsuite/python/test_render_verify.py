@@ -239,10 +239,10 @@ def test_c_memory(make, goref):
         text.partition("not reached: 0\n")[2]
         == """
 C memory, glibc 2.36: arenas
-  figure                                       malloc's  rebuilt
-  system_mem of the main arena 0x7f0000001c60     4,096    4,096  equal to the byte
-  n_mmaps                                            10       10  equal
-  mmapped_mem                                     4,096    4,096  equal to the byte
+  figure                                       counted  rebuilt
+  system_mem of the main arena 0x7f0000001c60    4,096    4,096  equal to the byte
+  n_mmaps                                           10       10  equal
+  mmapped_mem                                    4,096    4,096  equal to the byte
 
   C memory     blocks  bytes
   in use           20  1,600

@@ -31,6 +31,8 @@ _FIELDS = (
     "free_resident_bytes"
 )
 _CONSEQUENCE = "blocks may be missing here"
+# These have no caches of threads.
+UNCACHED = ("musl", "mimalloc")
 _KNOWN = "glibc, jemalloc, musl, tcmalloc, mimalloc"
 # How a program gets its allocator to give free memory back to the system.
 GIVES_BACK = {
@@ -68,7 +70,7 @@ def unknown_reasons(found: Native) -> list[str]:
 def refusal_line(heap: NativeHeap | AllocatorVerdict) -> str:
     """Why goref does not read an allocator."""
     name = f"{heap.name} {heap.version}".strip()
-    return f"{name} {heap.refusal}; its blocks are not known"
+    return f"{name} {heap.refusal}; its blocks are not listed"
 
 
 def refused_reasons(found: Native) -> list[str]:
@@ -182,11 +184,15 @@ class NativeReport(Report):
         return lines + kept
 
     def _heap_lines(self, heap: NativeHeap, is_first: bool) -> list[str]:
-        partial = self.partial if is_first else ()
+        partial = list(self.partial) if is_first else []
         gap = [] if is_first else [""]
-        warning = partial_lines(partial, _CONSEQUENCE)
         if heap.refusal:
-            return [*gap, title(f"C memory: {refusal_line(heap)}"), *warning]
+            line = refusal_line(heap)
+            # It is said once, if there is no other allocator.
+            rest = [reason for reason in partial if reason != line]
+            warning = partial_lines(rest, _CONSEQUENCE)
+            return [*gap, title(f"C memory: {line}"), *warning]
+        warning = partial_lines(partial, _CONSEQUENCE)
         total = heap.sum
         name = f"{heap.name} {heap.version}".strip()
         head = (
@@ -294,7 +300,7 @@ def _free_line(heap: NativeHeap) -> str:
     parts = []
     if heap.name == "glibc":
         parts.append(f"{human_bytes(total.top_bytes)} at the ends of arenas, ")
-    if heap.name != "musl":  # which has no caches
+    if heap.name not in UNCACHED:
         cached = human_bytes(total.cached_bytes)
         parts.append(f"{cached} in caches of threads; ")
     largest = human_bytes(total.largest_free_bytes)
@@ -334,6 +340,8 @@ def place(row: Mapping[str, Any]) -> str:
     """An arena of the document: where it is."""
     if row["kind"] == "mmap":
         return "mapped one by one"
+    if row["kind"] == "page":
+        return f"page heap {row['address']}"
     return f"{row['kind']} arena {row['address']}"
 
 

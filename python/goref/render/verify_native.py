@@ -51,6 +51,9 @@ def native_end(verdict: NativeVerdict) -> list[str]:
     """The last line, of blocks; none without C memory."""
     if not verdict.allocators:
         return []
+    refused = sum(bool(each.refusal) for each in verdict.allocators)
+    if refused == len(verdict.allocators):
+        return ["C memory: its blocks are not known"]
     arenas = [a for each in verdict.allocators for a in each.arenas]
     doubtful = sum(not a.arena.is_checked for a in arenas)
     blocks, _ = _in_use(arenas)
@@ -60,6 +63,8 @@ def native_end(verdict: NativeVerdict) -> list[str]:
         text += f", of which {leaked:,} are not reached (`native leaks')"
     if doubtful:
         text += f"; {counted(doubtful, 'arena')} not checked"
+    if refused:
+        text += f"; {counted(refused, 'allocator')} not read"
     return [text]
 
 
@@ -105,7 +110,7 @@ def _figure_lines(allocator: AllocatorVerdict) -> list[str]:
     )
     shown = arenas[:TOP]
     name = f"{allocator.name} {allocator.version}".strip()
-    rows = [["figure", "malloc's", "rebuilt", ""]]
+    rows = [["figure", "counted", "rebuilt", ""]]
     for arena in shown:
         for what, read, rebuilt, exactly in _figures(arena):
             rows.append(_figure_row(what, read, rebuilt, exactly))

@@ -144,10 +144,10 @@ has touched it, such as a huge page. It is then in a class of its own. The
 scavenger could give back the other free pages, except those in the caches of
 the Ps. If pages are in swap, goref does not know what was never touched.
 
-The C heap is the memory of the allocators that goref reads (see `native'). Large
-blocks of glibc that have mappings of their own are known by their headers; goref
-searches for them until 32 MiB of resident memory had no header, and blocks
-beyond that are unknown. Anonymous memory that nothing explains is unknown: what
+The C heap is the memory of the allocators that goref reads (see `native').
+glibc maps large blocks one by one. goref knows them by their headers, and stops
+the search after 32 MiB of resident memory without a header; blocks beyond that
+are unknown. Anonymous memory that nothing explains is unknown: what
 the program or a library maps itself. Without debug information, so are parts of
 the Go runtime's own memory.
 
@@ -181,9 +181,10 @@ NATIVE = Verb(
     "native",
     "Say where C memory is, what holds it, and what of it leaks",
     """Prints the arenas of the C allocators: how much is in use, free, mapped and
-resident, and what each would give back if it were asked to, such as by
-malloc_trim(3); then the blocks in use by size, by type, and by what holds them; then the Go objects that a cgo.Handle or
-a runtime.Pinner keeps alive for C, and what only these references hold.
+resident, and how much each would give back on request, as by malloc_trim(3).
+Then it prints the blocks in use by size, by type, and by what holds them, and
+the Go objects that a cgo.Handle or a runtime.Pinner keeps alive for C, and what
+only these references hold.
 
 `native leaks' prints the blocks that nothing holds, in groups of one size and
 content. A block is held if a path leads to it from a reached object of Go, from
@@ -193,22 +194,19 @@ A block that only a leaked block leads to is leaked, too.""",
     (TOP_NATIVE, FAIL_ON_C_LEAKS, C_VALUES, *COMMON),
     "[leaks]",
     """goref reads the allocators of glibc 2.28 to 2.41 and of musl 1.2.1 to 1.2.5,
-jemalloc 5.2.1, 5.3.0 and 5.3.1, tcmalloc of gperftools 2.7 to 2.18, and mimalloc
-2.0.9 to 2.4; several may be in one process. It compares what it finds with the
-counters of the allocator. An arena that disagrees is damaged, or a thread was
-changing it. goref reports it, does not list its blocks, and takes all of its
-memory as a holder. Other releases of these are named, and not read. For other
-allocators, `goref rss' has the classes of memory.
+jemalloc 5.2.1, 5.3.0 and 5.3.1, tcmalloc of gperftools 2.7 and 2.8.1 to 2.18.1,
+and mimalloc 2.0.9 to 2.4.1. Several may be in one process. goref compares what
+it finds with the counters of the allocator. An arena that disagrees is damaged,
+or a thread was changing it. goref reports it, does not list its blocks, and
+takes all of its memory as a holder. goref names other releases of jemalloc,
+tcmalloc and mimalloc, and the older malloc of musl, but does not read them. For
+other allocators, `goref rss' has the classes of memory.
 
-Sizes are those of the allocator: with glibc, 8 bytes of header are a part of
-them (16 for blocks that are mapped one by one). A word of C memory counts as a pointer if its value lies in
-a block, so that a block may seem to be held by a number. A pointer that is
-stored in another form (XORed, tagged, in a file) is not seen.
-
-The verbs why, object, dominators, suspects, histogram and diff also answer for
-blocks of C. Leaks are not proven if memory of the core is missing;
---fail-on-leaks then ends with status 3, not 4. A core of gdb does not tell what
-it lacks.""",
+Sizes are those of the allocator. With glibc, they include the header: 8 bytes,
+or 16 for blocks that are mapped one by one. A word of C memory counts as a
+pointer if its value lies in a block, so a number may seem to hold a block. A
+pointer that is stored in another form (XORed, tagged, in a file) is not seen.
+""",
     (
         ("core EXE CORE native", "how much memory does C have, and where?"),
         ("core EXE CORE native leaks", "which blocks are leaked?"),

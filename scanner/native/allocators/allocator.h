@@ -24,8 +24,9 @@ struct gr_allocator {
 	 * Find it, by symbols or by the shape of its structures; walk its
 	 * arenas; and check each against the allocator's own counters. Appends
 	 * the allocator with its arenas, memory and blocks, or nothing if the
-	 * program does not have it; several if it is there several times. Each
-	 * step is bounded: by an arena, a list by its blocks.
+	 * program does not have it. If the program has several copies, each
+	 * becomes an allocator. Walks are bounded: an arena by its memory, a
+	 * list by its blocks.
 	 *
 	 * The blocks of an arena are appended whether it is checked or not;
 	 * gr_native_read() drops those of arenas that are not.
@@ -45,7 +46,7 @@ extern const struct gr_allocator gr_allocator_mimalloc;
 /** musl 1.2.1 to 1.2.5 (src/malloc/mallocng). */
 extern const struct gr_allocator gr_allocator_musl;
 
-/** gperftools' tcmalloc 2.7 to 2.18.1. */
+/** gperftools' tcmalloc 2.7, and 2.8.1 to 2.18.1. */
 extern const struct gr_allocator gr_allocator_tcmalloc;
 
 #endif /* GR_ALLOCATOR_H */

@@ -38,12 +38,12 @@ struct gr_error *gr_glibc_add_region(struct gr_glibc *g, uint32_t index,
 
 	region.arena = index;
 	if (region.end < region.start || region.end > MOST_ADDRESS) {
-		gr_arena_fail(arena, "its memory has no end");
+		gr_arena_fail(arena, "an address range of its memory is invalid");
 		return NULL;
 	}
 	if (region.start < region.end &&
 	    gr_reader_meets_go(g->r, region.start, region.end)) {
-		gr_arena_fail(arena, "its memory is in the heap of Go");
+		gr_arena_fail(arena, "its memory overlaps the Go heap");
 		return NULL;
 	}
 	arena->mapped_bytes += region.end - region.start;

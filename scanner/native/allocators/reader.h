@@ -43,7 +43,7 @@ bool gr_reader_meets_go(const struct gr_native_reader *r, uint64_t start,
 			uint64_t end);
 
 /** Append [@p start, @p end) to the memory of an arena, and to its
- * mapped_bytes. The arena fails if the range is none, or in the heap of Go. */
+ * mapped_bytes. The arena fails if the range is invalid, or in the heap of Go. */
 struct gr_error *gr_reader_add_memory(struct gr_native_reader *r,
 				      uint32_t arena, uint64_t start,
 				      uint64_t end) GR_MUST_CHECK;
@@ -102,7 +102,7 @@ struct gr_error *gr_reader_add_allocator(struct gr_native_reader *r,
  * Append an allocator that is in the program and cannot be read.
  *
  * @param refusal Why, as the rest of a sentence that begins with its name and
- *                version: "is not known: goref reads 5.2.1 to 5.3.1". It is not
+ *                version: "is not supported (goref reads 5.2.1)". It is not
  *                copied.
  */
 struct gr_error *gr_reader_refuse(struct gr_native_reader *r, const char *name,

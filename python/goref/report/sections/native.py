@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...render import kept_by_c
-from ...render.native import GIVES_BACK, place
+from ...render.native import GIVES_BACK, UNCACHED, place
 from ...render.native_leaks import beside, content, text_of_words
 from ...render.units import counted, human_bytes
 from ..markup import code, el, empty, note, prose, section
@@ -69,7 +69,7 @@ def _allocator(document: Mapping[str, Any], index: int) -> list[Element]:
     leaks = document.get("native_leaks")
     title = f"{heap['name']} {heap['version'] or ''}".strip()
     if heap["refusal"]:
-        line = f"{title} {heap['refusal']}; its blocks are not known."
+        line = f"{title} {heap['refusal']}; its blocks are not listed."
         return [el("h3", None, title), note(line)]
     # The answer on leaks is about all allocators together.
     is_only = len(document["native"]["allocators"]) == 1
@@ -86,16 +86,19 @@ def _allocator(document: Mapping[str, Any], index: int) -> list[Element]:
 def _parts(heap: Mapping[str, Any], leaked: int) -> list[Part]:
     in_use, free = heap["in_use_bytes"], heap["free_bytes"]
     blocks = counted(heap["in_use_blocks"], "block")
-    hint = f"{human_bytes(heap['cached_bytes'])} are in caches of threads"
+    hints = []
     if heap["name"] in GIVES_BACK:
         trim = human_bytes(heap["trimmable_bytes"])
-        hint = f"{GIVES_BACK[heap['name']]} {trim}; {hint}"
+        hints.append(f"{GIVES_BACK[heap['name']]} {trim}")
+    if heap["name"] not in UNCACHED:
+        cached = human_bytes(heap["cached_bytes"])
+        hints.append(f"{cached} are in caches of threads")
     parts = [
         Part("In use", in_use - leaked, blocks),
         Part(
             "Free",
             free,
-            hint,
+            "; ".join(hints),
         ),
         Part(
             "Other",
@@ -126,7 +129,7 @@ def _arenas(heap: Mapping[str, Any], key: str) -> Element:
         Column("Blocks", True, True),
         Column("Free", True),
         Column("Free share", True, True, "of what is mapped"),
-        Column("Trimmable", True, True, "would be given back if asked for"),
+        Column("Trimmable", True, True, "resident pages that the allocator could give back"),
         Column("Mapped", True),
         *([Column("Resident", True, True)] if is_known else []),
         Column("Arena", is_name=True),
