@@ -166,10 +166,10 @@ def test_refused(farm, tmp_path, version, name):
     copy.write_bytes(data.replace(version_code(209), version_code(version)))
     env = {"LD_PRELOAD": str(copy)}
     target = farm.target("native_heap", CENTRAL, args=FEWER, env=env)
-    check_refused(target, name)
+    check_refused(target, name, tmp_path)
 
 
-def check_refused(target, name):
+def check_refused(target, name, folder):
     refusal = "is not known: goref reads 2.0.9 to 2.4.1"
     [allocator] = [
         row
@@ -181,13 +181,21 @@ def check_refused(target, name):
     done = run_cli([*natives.where(target), "native"])
     assert f"mimalloc {name} {refusal}" in done.stdout
     assert natives.leaks(target, status=3)["leaked_blocks"] == 0
+    # A saved file says the same.
+    file = folder / "saved.goref"
+    done = run_cli([*natives.where(target), "save", file])
+    assert done.returncode in (0, 3), done.stderr
+    before = natives.native(target, status=3)["allocators"]
+    done = run_cli(["open", file, "native", "--json"])
+    assert done.returncode == 3, done.stderr
+    assert json.loads(done.stdout)["allocators"] == before
 
 
-def test_third_major_version(farm):
+def test_third_major_version(farm, tmp_path):
     """Debian 13 has mimalloc 3, whose segments are no such segments."""
     env = {"LD_PRELOAD": allocators.library("mimalloc-3")}
     target = farm.target("native_heap", CENTRAL, args=FEWER, env=env)
-    check_refused(target, "3.0.1")
+    check_refused(target, "3.0.1", tmp_path)
 
 
 HOLDER = r"""

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/sort.h"
+#include "goruntime/layout/c_function.h"
 
 enum {
 	/* mi_version(): [endbr64] mov $version, %eax; ret */
@@ -58,20 +59,22 @@ static uint32_t version_of(const uint8_t *code, uint64_t bytes)
 		       0;
 }
 
-/* The version that mi_version() at @p addr of a file returns, or 0. */
-static uint32_t read_version(const struct gr_elf *elf, uint64_t addr)
+/* The version that mi_version() at @p addr returns; 0: its code is other code, or
+ * not at hand. A saved file keeps it. */
+static struct gr_error *read_version(struct gr_runtime *rt, uint64_t addr,
+				     uint32_t *ret)
 {
-	struct gr_segments at = { .elf = elf };
-	struct gr_bytes bytes;
-	Elf64_Phdr header;
+	uint8_t code[MARK_BYTES + CODE_BYTES];
+	struct gr_c_function unused;
+	struct gr_error *err =
+		gr_image_read(rt->image, addr, code, sizeof(code));
 
-	// Bounded by the headers.
-	while (gr_segments_next(&at, PT_LOAD, &header, &bytes))
-		if (addr >= header.p_vaddr &&
-		    addr - header.p_vaddr < bytes.size)
-			return version_of(bytes.data + (addr - header.p_vaddr),
-					  bytes.size - (addr - header.p_vaddr));
-	return 0;
+	if (gr_error_catch(&err, GR_ERROR_FAULT) ||
+	    gr_error_catch(&err, GR_ERROR_NOT_SAVED) || err)
+		return err;
+	*ret = version_of(code, sizeof(code));
+	// That keeps the symbol.
+	return *ret ? gr_c_function_find(rt, addr, &unused) : NULL;
 }
 
 /* Look for mi_version() in one table of symbols of a file. */
@@ -80,16 +83,20 @@ static struct gr_error *find_in_table(struct finder *f, size_t module,
 {
 	struct gr_runtime *rt = f->r->spec->rt;
 	const struct gr_elf *elf = gr_image_elf(rt->image, module);
+	uint64_t bias = gr_image_bias(rt->image, module);
 	struct gr_elf_symbols at = { .is_dynamic = is_dynamic };
 	struct gr_elf_symbol symbol;
 	struct gr_error *err = NULL;
 
+	if (!elf || bias == UINT64_MAX)
+		return NULL;
 	// Bounded by the file's table.
-	while (!err && elf && !*ret && gr_elf_next_symbol(elf, &at, &symbol)) {
+	while (!err && !*ret && gr_elf_next_symbol(elf, &at, &symbol)) {
 		if (symbol.type == STT_FUNC &&
 		    !strcmp(symbol.name, "mi_version"))
-			*ret = read_version(elf, symbol.addr);
-		err = gr_runtime_step(rt, 1);
+			err = read_version(rt, symbol.addr + bias, ret);
+		if (!err)
+			err = gr_runtime_step(rt, 1);
 	}
 	return err;
 }
