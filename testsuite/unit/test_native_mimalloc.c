@@ -375,6 +375,57 @@ TEST(many_roots)
 	native_destroy(w);
 }
 
+/* Dead segments may say that they reach over all others. */
+struct claim_case {
+	const char *name;
+	uint64_t slices;
+	bool is_damaged; /* It reaches into memory of files. */
+};
+
+static const struct claim_case claim_cases[] = {
+	{ "memory of no file", UINT64_C(1) << 27, false },
+	{ "all memory", (UINT64_C(1) << 31) - 1, true },
+};
+
+TEST_ROWS(many_dead_segments, claim_cases, c)
+{
+	enum { NDEAD = 1 << 14, HEADER_WORDS = 64 };
+	struct native_world *w = create();
+	const uint64_t start = DEAD + GR_MIMALLOC_SEGMENT_BYTES;
+	uint64_t *words = calloc(NDEAD * HEADER_WORDS, GR_WORD_BYTES);
+
+	assert_non_null(words);
+	for (uint64_t i = 0; i < NDEAD; i++) {
+		uint64_t addr = start + i * GR_MIMALLOC_SEGMENT_BYTES;
+		uint64_t *header = words + i * HEADER_WORDS;
+		uint64_t end = addr + HEADER_WORDS * GR_WORD_BYTES;
+		const struct gr_mapping mapping = { .start = addr,
+						    .end = end,
+						    .flags = PF_R | PF_W };
+		const struct gr_range range = { addr, end, (uint8_t *)header };
+
+		header[216 / GR_WORD_BYTES] = addr ^ cookie;
+		header[224 / GR_WORD_BYTES] = c->slices;
+		header[232 / GR_WORD_BYTES] = 1;
+		header[240 / GR_WORD_BYTES] = 1;
+		header[248 / GR_WORD_BYTES] = 2;
+		assert_true(gr_mapping_vector_append(
+			&w->residency.mappings.list, mapping));
+		assert_true(gr_range_vector_append(&w->pieces, range));
+	}
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_true(w->polls.seen < NDEAD);
+	assert_true(is_mimalloc(w));
+	check_checked(w, FIRST);
+	const struct gr_native_arena *nobody = &w->native.arenas.data[NOBODY];
+	assert_int_equal(nobody->is_checked, !c->is_damaged);
+	if (c->is_damaged)
+		assert_string_equal(nobody->reason, HEADER);
+	native_destroy(w);
+	free(words);
+}
+
 TEST(polls)
 {
 	struct native_world *w = create();

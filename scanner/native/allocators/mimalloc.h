@@ -122,6 +122,9 @@ struct gr_mimalloc {
 	struct gr_mimalloc_page_layout page;
 	/** It is known how pages look; or no page is in use. */
 	bool has_page_layout;
+	/** The first mapping of a file, or none, that may meet the next
+	 * segment. */
+	size_t mapping;
 	struct gr_mimalloc_segment_vector segments; /**< By address. */
 	struct gr_mimalloc_page_vector pages;	    /**< By address. */
 	struct gr_mimalloc_owner_vector owners;	    /**< By thread. */

@@ -305,19 +305,21 @@ static uint64_t count_slices(const struct gr_mimalloc_segment *s,
 }
 
 /* Does [start, end) have memory of files, or of Go? Parts of it may be unmapped:
- * not all cores tell of memory that nobody may use. */
-static bool meets_others(const struct gr_mimalloc *m, uint64_t start,
-			 uint64_t end)
+ * not all cores tell of memory that nobody may use. Calls come by ascending
+ * addresses, but ranges may overlap: dead segments say that they are long. */
+static bool meets_others(struct gr_mimalloc *m, uint64_t start, uint64_t end)
 {
 	const struct gr_mapping_vector *list =
 		&m->r->spec->residency->mappings.list;
-	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
 
-	// Bounded by the mappings in the segment; segments do not overlap.
-	for (; i < list->size && list->data[i].start < end; i++)
-		if (!gr_mapping_is_anonymous(&list->data[i]))
-			return true;
-	return gr_reader_meets_go(m->r, start, end);
+	// Bounded in all: no call looks again at what another has passed.
+	while (m->mapping < list->size &&
+	       (list->data[m->mapping].end <= start ||
+		gr_mapping_is_anonymous(&list->data[m->mapping])))
+		m->mapping++;
+	return (m->mapping < list->size &&
+		list->data[m->mapping].start < end) ||
+	       gr_reader_meets_go(m->r, start, end);
 }
 
 /* Read the fields of the header at s->addr. */
@@ -410,6 +412,7 @@ static struct gr_error *probe_mappings(struct gr_mimalloc *m)
 	struct gr_error *err = NULL;
 	uint64_t end = 0, segment_end = 0;
 
+	m->mapping = 0;
 	for (size_t i = 0; !err && i < list->size; i++) {
 		struct gr_mapping of = list->data[i];
 
