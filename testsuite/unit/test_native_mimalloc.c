@@ -321,6 +321,28 @@ TEST_ROWS(damage, damage_cases, c)
 	native_destroy(w);
 }
 
+/* Blocks must be mapped: a small header may tell of millions. */
+TEST(page_in_a_hole)
+{
+	struct native_world *w = create();
+	struct gr_mapping_vector *list = &w->residency.mappings.list;
+	struct gr_mapping *last = &list->data[list->size - 1];
+	uint64_t end = last->end;
+
+	assert_int_equal(last->start, SEGMENT);
+	last->end = LARGE_BLOCK + LARGE_BYTES - GR_PAGE_BYTES;
+	native_map(w, ABANDONED, end - ABANDONED, PF_R | PF_W, NULL);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_true(is_mimalloc(w));
+	assert_false(w->native.arenas.data[FIRST].is_checked);
+	assert_string_equal(w->native.arenas.data[FIRST].reason,
+			    "a page has blocks that are not mapped");
+	assert_int_equal(count_blocks(w, FIRST), 0);
+	check_checked(w, NOBODY);
+	native_destroy(w);
+}
+
 /* Without a root, or where no segment has its cookie, there is nothing. */
 static const struct damage_case absent_cases[] = {
 	{ .name = "a size of a queue", .at = QUEUES + 16 + 24 * 60, .word = 8 },

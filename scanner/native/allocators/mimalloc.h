@@ -180,6 +180,10 @@ gr_mimalloc_find(struct gr_native_reader *r,
  * is a heap of a thread. What they are found by is recorded. */
 struct gr_error *gr_mimalloc_find_segments(struct gr_mimalloc *m) GR_MUST_CHECK;
 
+/** mimalloc_find: is all memory mapped that the page has given out? */
+bool gr_mimalloc_is_mapped(const struct gr_mimalloc *m,
+			   const struct gr_mimalloc_page *page);
+
 /** mimalloc_pages: find out how pages look, from those in use. */
 struct gr_error *
 gr_mimalloc_find_page_layout(struct gr_mimalloc *m) GR_MUST_CHECK;

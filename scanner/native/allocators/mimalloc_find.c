@@ -456,3 +456,18 @@ struct gr_error *gr_mimalloc_find_segments(struct gr_mimalloc *m)
 		record_root(m);
 	return err;
 }
+
+bool gr_mimalloc_is_mapped(const struct gr_mimalloc *m,
+			   const struct gr_mimalloc_page *page)
+{
+	const struct gr_mapping_vector *list =
+		&m->r->spec->residency->mappings.list;
+	uint64_t at = page->start;
+	uint64_t end = at + page->capacity * page->block_bytes;
+	size_t i = gr_count_before(list->size, k, list->data[k].end <= at);
+
+	// Bounded by the mappings in the page; pages do not overlap.
+	for (; at < end && i < list->size && list->data[i].start <= at; i++)
+		at = list->data[i].end;
+	return at >= end;
+}

@@ -471,6 +471,11 @@ static struct gr_error *add_page(struct walk *w)
 		m->r->spec->rt, gr_mimalloc_page_vector, &m->pages, *page);
 	size_t next;
 
+	// A small header could tell of millions of blocks that are nowhere.
+	if (!err && !gr_mimalloc_is_mapped(m, page)) {
+		gr_arena_fail(arena, "a page has blocks that are not mapped");
+		return NULL;
+	}
 	for (size_t i = 0; !err && i < page->capacity; i = next) {
 		size_t used = i;
 
