@@ -380,6 +380,64 @@ TEST(layout_not_known)
 	native_destroy(w);
 }
 
+/* Blocks of some sizes begin elsewhere from 2.1.0 on, and these may be all. */
+struct start_case {
+	const char *name;
+	uint32_t version;
+	bool is_found;
+	enum gr_mimalloc_starts starts;
+};
+
+static const struct start_case start_cases[] = {
+	{ .name = "no version" },
+	{ "2.0.9", 209, true, GR_MIMALLOC_STARTS_209 },
+	{ "2.1.0", 210, true, GR_MIMALLOC_STARTS_210 },
+};
+
+static void check_layout(struct gr_mimalloc *m, const struct start_case *c)
+{
+	assert_null(gr_mimalloc_find_segments(m));
+	assert_int_equal(m->segments.size, 3);
+	assert_null(gr_mimalloc_find_page_layout(m));
+	assert_int_equal(m->has_page_layout, c->is_found);
+	if (c->is_found)
+		assert_int_equal(m->page.starts, c->starts);
+	gr_mimalloc_segment_vector_deinit(&m->segments);
+}
+
+TEST_ROWS(starts, start_cases, c)
+{
+	struct native_world *w = create();
+	const struct gr_native_spec spec = { .rt = &w->rt,
+					     .residency = &w->residency,
+					     .go_arenas = &w->go_arenas,
+					     .target = &w->target };
+	struct gr_mimalloc_root_vector roots = { 0 };
+
+	// 145 blocks of 448 bytes fit behind 384 bytes, and behind 448.
+	put_span(w, SMALL_PAGE, 1, 448);
+	put_page(w, SMALL_PAGE, 1, 145, 1, HEAP);
+	put(w, SMALL_PAGE + 16, 0);
+	put(w, SMALL_PAGE + 32, 0);
+	put(w, SMALL_PAGE + 40, 0);
+	put_span(w, SLICE(ABANDONED, 1), 1, 448);
+	put_page(w, SLICE(ABANDONED, 1), 1, 145, 1, 0);
+	put(w, SLICE(ABANDONED, 1) + 40, 0);
+	native_seal(w);
+	polls_set(&w->polls, &w->rt, 0);
+	struct gr_native_reader r = { .spec = &spec,
+				      .view = gr_view_of(&w->rt),
+				      .native = &w->native };
+	assert_null(gr_mimalloc_find(&r, &roots));
+	assert_int_equal(roots.size, 1);
+	struct gr_mimalloc m = { .r = &r,
+				 .root = roots.data[0],
+				 .version = c->version };
+	check_layout(&m, c);
+	gr_mimalloc_root_vector_deinit(&roots);
+	native_destroy(w);
+}
+
 /* All memory is full of roots that are none. */
 TEST(many_roots)
 {

@@ -294,23 +294,23 @@ static struct gr_error *read_arenas(struct gr_mimalloc *m)
 static struct gr_error *read_copy(struct finder *f,
 				  const struct gr_mimalloc_root *root)
 {
-	_cleanup_(mimalloc_deinit) struct gr_mimalloc m = { .r = f->r,
-							    .root = *root };
-	uint32_t version = version_at(f, root->addr);
+	_cleanup_(mimalloc_deinit) struct gr_mimalloc m = {
+		.r = f->r, .root = *root, .version = version_at(f, root->addr)
+	};
 	const char *name = "";
 	struct gr_error *err = NULL;
 
-	if (version && !is_known(version))
+	if (m.version && !is_known(m.version))
 		return NULL; // refuse_unknown() has said so
 	err = gr_mimalloc_find_segments(&m);
 	if (err || !m.segments.size)
 		return err;
 	err = gr_mimalloc_find_page_layout(&m);
-	if (!err && version)
-		err = name_version(f, version, &name);
+	if (!err && m.version)
+		err = name_version(f, m.version, &name);
 	if (err)
 		return err;
-	if (!version && m.has_page_layout)
+	if (!m.version && m.has_page_layout)
 		name = versions_of(&m);
 	if (!m.has_page_layout)
 		return gr_reader_refuse(f->r, "mimalloc", name,

@@ -115,6 +115,7 @@ GR_VECTOR(gr_mimalloc_owner_vector, struct gr_mimalloc_owner);
 /** A copy of the allocator as it is found. */
 struct gr_mimalloc {
 	struct gr_native_reader *r;
+	uint32_t version;     /**< 209; 0: it is not known. */
 	uint32_t first_arena; /**< That of the first owner. */
 	struct gr_mimalloc_root root;
 	uint64_t cookie;
@@ -184,7 +185,8 @@ struct gr_error *gr_mimalloc_find_segments(struct gr_mimalloc *m) GR_MUST_CHECK;
 bool gr_mimalloc_is_mapped(const struct gr_mimalloc *m,
 			   const struct gr_mimalloc_page *page);
 
-/** mimalloc_pages: find out how pages look, from those in use. */
+/** mimalloc_pages: find out how pages look, from the version and from those in
+ * use. */
 struct gr_error *
 gr_mimalloc_find_page_layout(struct gr_mimalloc *m) GR_MUST_CHECK;
 

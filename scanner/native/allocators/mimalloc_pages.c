@@ -5,9 +5,8 @@
  * the owner has freed, and that of blocks which other threads have freed. All
  * others are in use, and the page counts them.
  *
- * Fields of a page depend on the version and on build options. No version is in
- * the library's text, and the options are nowhere: the layout is the one that
- * fits most pages.
+ * Fields of a page depend on the version, which may not be known, and on build
+ * options, which are nowhere: the layout is the one that fits most pages.
  */
 #include "native/allocators/mimalloc.h"
 
@@ -383,6 +382,16 @@ static void choose_layout(struct gr_mimalloc *m, const struct fitting *counts)
 			m->has_page_layout = false;
 }
 
+/* May pages of the copy have the layout? Old heaps have old pages. */
+static bool is_possible(const struct gr_mimalloc *m,
+			const struct gr_mimalloc_page_layout *l)
+{
+	bool is_209 = l->starts == GR_MIMALLOC_STARTS_209;
+
+	return l->is_old == m->root.layout->is_direct_first &&
+	       (!l->is_old || !m->version || is_209 == (m->version < 210));
+}
+
 struct gr_error *gr_mimalloc_find_page_layout(struct gr_mimalloc *m)
 {
 	struct fitting counts[GR_ARRAY_SIZE(layouts)] = { 0 };
@@ -398,8 +407,7 @@ struct gr_error *gr_mimalloc_find_page_layout(struct gr_mimalloc *m)
 		told++;
 		pages += s->used;
 		for (size_t k = 0; !err && k < GR_ARRAY_SIZE(layouts); k++)
-			if (layouts[k].is_old ==
-			    m->root.layout->is_direct_first)
+			if (is_possible(m, &layouts[k]))
 				err = count_fitting(m, s, layouts[k],
 						    &counts[k]);
 	}
