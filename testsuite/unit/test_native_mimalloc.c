@@ -238,6 +238,7 @@ struct damage_case {
 #define GIVEN "the list of blocks that were given back to it is damaged"
 #define SEGMENTS "its segments are not those that it counts"
 #define MISSING "its memory is missing"
+#define TAKEN "its memory is another allocator's, too"
 
 static const struct damage_case damage_cases[] = {
 	// Lists of a page.
@@ -452,6 +453,35 @@ TEST(many_roots)
 	assert_true(w->polls.seen < MOST_POLLS);
 	assert_true(is_mimalloc(w));
 	check_checked(w, FIRST);
+	native_destroy(w);
+}
+
+/* Two roots have one cookie: the segments are those of the first. */
+TEST(two_roots)
+{
+	enum { HEAP_BYTES = 3056 };
+	const uint64_t heap = DATA + 0x1400, tld = DATA + 0x2100;
+	struct native_world *w = create();
+
+	for (uint64_t i = 0; i < HEAP_BYTES; i += GR_WORD_BYTES)
+		put(w, heap + i, get(w, HEAP + i));
+	put(w, heap, tld);
+	fake_words(&w->image, tld + 16, heap, heap);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_int_equal(w->native.allocators.size, 3);
+	check_checked(w, FIRST);
+	check_checked(w, NOBODY);
+	for (uint32_t i = NOWNERS; i < 2 * NOWNERS; i++) {
+		const struct gr_native_arena *arena = &w->native.arenas.data[i];
+
+		assert_false(arena->is_checked);
+		assert_string_equal(arena->reason, TAKEN);
+		assert_int_equal(arena->mapped_bytes, 0);
+		assert_int_equal(count_blocks(w, i), 0);
+	}
+	check_bounds(w);
+	check_glibc(w, 2 * NOWNERS);
 	native_destroy(w);
 }
 

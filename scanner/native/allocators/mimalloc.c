@@ -252,6 +252,17 @@ static struct gr_error *add_arenas(struct gr_mimalloc *m)
 	return err;
 }
 
+/* Is memory of the segment that of an allocator which was read before? */
+static bool is_taken(const struct gr_native_reader *r,
+		     const struct gr_mimalloc_segment *segment)
+{
+	const struct gr_native_range_vector *list = &r->taken;
+	size_t n = gr_count_before(list->size, i,
+				   list->data[i].end <= segment->addr);
+
+	return n < list->size && list->data[n].start < segment->end;
+}
+
 /* Walk all segments, each for its owner. */
 static struct gr_error *walk_segments(struct gr_mimalloc *m)
 {
@@ -263,10 +274,16 @@ static struct gr_error *walk_segments(struct gr_mimalloc *m)
 
 		s->owner = gr_count_before(
 			list->size, k, list->data[k].thread_id < s->thread_id);
-		err = gr_mimalloc_walk(m, s);
+		if (is_taken(m->r, s))
+			gr_arena_fail(gr_mimalloc_arena(m, s->owner),
+				      "its memory is another allocator's, too");
+		else
+			err = gr_mimalloc_walk(m, s);
 		if (!err && !s->thread_id &&
 		    !gr_mimalloc_arena(m, s->owner)->addr)
 			gr_mimalloc_arena(m, s->owner)->addr = s->addr;
+		if (!err)
+			err = gr_runtime_step(m->r->spec->rt, 4);
 	}
 	return err;
 }
@@ -322,6 +339,23 @@ static struct gr_error *read_copy(struct finder *f,
 					     m.first_arena);
 }
 
+/* Add the memory of a copy, from number @p first on, to what is taken: a segment
+ * belongs to one copy. */
+static struct gr_error *take(struct gr_native_reader *r, size_t first)
+{
+	const struct gr_native_range_vector *from = &r->native->memory;
+	struct gr_runtime *rt = r->spec->rt;
+	struct gr_error *err = NULL;
+
+	for (size_t i = first; !err && i < from->size; i++) {
+		err = gr_runtime_append(rt, gr_native_range_vector, &r->taken,
+					from->data[i]);
+		if (!err)
+			err = gr_runtime_step(rt, 1);
+	}
+	return err ? err : gr_native_sort_ranges(rt, &r->taken);
+}
+
 static struct gr_error *read_mimalloc(struct gr_native_reader *r)
 {
 	_cleanup_(finder_deinit) struct finder f = { .r = r };
@@ -331,8 +365,13 @@ static struct gr_error *read_mimalloc(struct gr_native_reader *r)
 		err = refuse_unknown(&f);
 	if (!err)
 		err = gr_mimalloc_find(r, &f.roots);
-	for (size_t i = 0; !err && i < f.roots.size; i++)
+	for (size_t i = 0; !err && i < f.roots.size; i++) {
+		size_t before = r->native->memory.size;
+
 		err = read_copy(&f, &f.roots.data[i]);
+		if (!err && f.roots.size > 1)
+			err = take(r, before);
+	}
 	return err;
 }
 
