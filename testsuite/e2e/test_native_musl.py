@@ -236,7 +236,7 @@ def test_wrong_counter(farm, tmp_path, is_static):
     [allocator] = document["allocators"]
     [row] = allocator["arenas"]
     assert not row["checked"] and row["explanation"] is None
-    assert row["reason"] == "it counts other slots than were found"
+    assert row["reason"] == "its count of slots differs from what was found"
     [counter] = row["counters"]
     assert counter["counter"] == "usage_by_class"
     assert counter["read"] == counter["rebuilt"] + 1

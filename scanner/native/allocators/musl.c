@@ -55,8 +55,9 @@ static struct gr_error *check_headers(struct gr_musl *m)
 	if (m->ncoming || m->nfresh)
 		err = count_at_work(m, &nat_work);
 	if (m->nfresh && nat_work)
-		gr_arena_fail(gr_musl_arena(m),
-			      "a header of its blocks may not be there yet");
+		gr_arena_fail(
+			gr_musl_arena(m),
+			"a thread may be about to write the header of a block");
 	if (m->ncoming > nat_work || m->nleaving > MOST_LEAVING + nthreads)
 		gr_arena_fail(gr_musl_arena(m),
 			      "headers of its blocks are damaged");

@@ -105,8 +105,8 @@ struct gr_musl {
 	/** Slots that are in use and have no block: free() is not done with
 	 * them yet; and those that malloc() is not done with, as it seems. */
 	uint64_t nleaving, ncoming;
-	/** Blocks whose headers malloc() may not have written yet: zeros are
-	 * one, too. */
+	/** Blocks whose headers malloc() may not have written yet. A header of
+	 * zeros is a valid one, so it does not tell. */
 	uint64_t nfresh;
 	struct gr_blocks blocks;
 };
@@ -117,7 +117,8 @@ static inline struct gr_native_arena *gr_musl_arena(const struct gr_musl *m)
 	return &m->r->native->arenas.data[m->arena];
 }
 
-/** musl_find: find each malloc_context, and record what tells it. */
+/** musl_find: find each malloc_context, and record what it was found
+ * by. */
 struct gr_error *gr_musl_find(struct gr_native_reader *r,
 			      struct gr_musl_hits *ret) GR_MUST_CHECK;
 

@@ -202,9 +202,8 @@ static bool may_be_musl(const struct gr_native_reader *r, const char *path)
 
 struct gr_error *gr_musl_find_old(struct gr_native_reader *r)
 {
-	static const char refusal[] =
-		"has the malloc of releases before 1.2.1: "
-		"goref reads that of 1.2.1 to 1.2.5";
+	static const char refusal[] = "has the malloc of releases before 1.2.1 "
+				      "(goref reads 1.2.1 to 1.2.5)";
 	struct gr_module_data data = { 0 };
 	struct gr_error *err = NULL;
 	const char *version, *text = NULL, *before = "";

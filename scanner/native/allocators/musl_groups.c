@@ -14,6 +14,8 @@ enum {
 static const char areas_damaged[] = "its meta areas are damaged";
 static const char groups_damaged[] = "its groups are damaged";
 static const char rings_damaged[] = "its lists of groups are damaged";
+static const char slots_differ[] =
+	"its count of slots differs from what was found";
 
 /* Sizes by class, in units (malloc/mallocng/malloc.c). */
 static const uint16_t class_units[GR_MUSL_NCLASSES] = {
@@ -218,8 +220,9 @@ static struct gr_error *check_metas(struct gr_musl *m)
 	    (m->context[GR_MUSL_AVAIL_META] !=
 		     end - left * GR_MUSL_META_BYTES ||
 	     m->groups.size + nfree + left != m->areas.size * GR_MUSL_NMETAS))
-		gr_arena_fail(gr_musl_arena(m),
-			      "it counts other groups than were found");
+		gr_arena_fail(
+			gr_musl_arena(m),
+			"its count of groups differs from what was found");
 	return err;
 }
 
@@ -304,8 +307,7 @@ static struct gr_error *check_usage(struct gr_musl *m)
 		arena->counted_blocks += usage[i];
 		arena->found_blocks += found[i];
 		if (usage[i] != found[i])
-			gr_arena_fail(arena, "it counts other slots than were "
-					     "found");
+			gr_arena_fail(arena, slots_differ);
 	}
 	return err;
 }
