@@ -7,8 +7,9 @@
 enum {
 	MOST_AREAS = 1 << 24, /* they are distinct pages, without cycles */
 	STATE_WORD = 1,	      /* of a group: its last active slot */
+	ADDRESS_BITS = 56,    /* no machine has more for programs */
 };
-/* Addresses have fewer bits. */
+/* No program has as much memory. */
 #define MOST_GROUP_BYTES (UINT64_C(1) << 47)
 
 static const char areas_damaged[] = "its meta areas are damaged";
@@ -107,7 +108,7 @@ static bool decode(const uint64_t *meta, struct gr_musl_group *ret)
 	ret->kind = pages	? GR_MUSL_MAPPED :
 		    is_freeable ? GR_MUSL_NESTED :
 				  GR_MUSL_DONATED;
-	if (ret->mem % GR_MUSL_UNIT || ret->mem > MOST_GROUP_BYTES ||
+	if (ret->mem % GR_MUSL_UNIT || ret->mem >> ADDRESS_BITS ||
 	    (avail & freed) || ret->free >> (ret->nslots - 1) > 1 ||
 	    pages > MOST_GROUP_BYTES / GR_MUSL_AREA_BYTES)
 		return false;
