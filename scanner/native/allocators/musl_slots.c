@@ -323,6 +323,18 @@ static bool is_fresh(struct gr_musl *m, const struct slot *slot, uint64_t addr)
 	return true;
 }
 
+/* Add a slot without a block or group: nobody knows what a header says that is
+ * not written so far, or was. What the slot has may be a block, and hold others. */
+static struct gr_error *add_unknown(struct gr_musl *m, const struct slot *slot)
+{
+	const struct gr_native_range range = { slot->start, slot->end,
+					       m->arena };
+
+	m->ncoming++;
+	return gr_runtime_append(m->r->spec->rt, gr_native_range_vector,
+				 &m->r->native->foreign, range);
+}
+
 /* Add what is in a slot that is in use. */
 static struct gr_error *add_in_use(struct gr_musl *m, const struct slot *slot,
 				   struct gr_musl_place_vector *places)
@@ -348,8 +360,10 @@ static struct gr_error *add_in_use(struct gr_musl *m, const struct slot *slot,
 	else if (content.is_freed)
 		m->nleaving++;
 	else
-		m->ncoming++;
-	return gr_reader_add_other(m->r, m->arena, slot->start, slot->end);
+		err = add_unknown(m, slot);
+	return err ? err :
+		     gr_reader_add_other(m->r, m->arena, slot->start,
+					 slot->end);
 }
 
 static struct gr_error *walk_group(struct gr_musl *m, uint32_t index,
