@@ -50,13 +50,22 @@ static bool is_context(struct gr_view *view, uint64_t addr)
 	       gr_view_has(view, tail + GR_MUSL_AREA_NEXT, 0);
 }
 
-/* Record what a context was told by. The areas are recorded when they are
- * read. */
+/* Record what a context was told by. The list of areas may not lead to the last
+ * one. */
 static void record(struct gr_native_reader *r, uint64_t addr)
 {
-	if (r->spec->rt->recorder)
-		gr_recorder_add(r->spec->rt->recorder, addr,
-				GR_MUSL_NWORDS * GR_WORD_BYTES);
+	static const enum gr_musl_word words[] = { GR_MUSL_META_AREA_HEAD,
+						   GR_MUSL_META_AREA_TAIL };
+	struct gr_recorder *recorder = r->spec->rt->recorder;
+	uint64_t area;
+
+	if (!recorder)
+		return;
+	gr_recorder_add(recorder, addr, GR_MUSL_NWORDS * GR_WORD_BYTES);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(words); i++)
+		if (gr_view_word(&r->view, addr + words[i] * GR_WORD_BYTES,
+				 &area))
+			gr_recorder_add(recorder, area, GR_MUSL_AREA_METAS);
 }
 
 static void add_hit(struct gr_native_reader *r, struct gr_musl_hits *ret,

@@ -312,15 +312,19 @@ static struct gr_error *add_nested(struct gr_musl *m, const struct slot *slot,
 static bool is_fresh(struct gr_musl *m, const struct slot *slot, uint64_t addr)
 {
 	struct gr_recorder *recorder = m->r->spec->rt->recorder;
+	uint64_t word;
 	struct header h;
 
 	if (slot->number || addr != slot->start || !read_header(m, addr, &h) ||
 	    h.is_wide || h.number || h.offset ||
-	    !gr_view_has(&m->quiet, addr, 0))
+	    !gr_view_word(&m->quiet, addr, &word))
 		return false;
-	if (recorder)
+	// One byte tells that a word is not 0. The others are the program's.
+	if (recorder && word)
+		gr_recorder_add(recorder, addr + __builtin_ctzll(word) / 8, 1);
+	else if (recorder)
 		gr_recorder_add(recorder, addr, GR_WORD_BYTES);
-	return true;
+	return !word;
 }
 
 /* Add a slot without a block or group: nobody knows what a header says that is
