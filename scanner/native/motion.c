@@ -37,16 +37,34 @@ static bool waits(const struct gr_arch *arch, uint64_t call)
 	return false;
 }
 
-/* Does the thread, which is in the call, wake others? It has unlocked the arena,
- * and may have a block that has no header yet. */
-static bool wakes(const struct gr_arch *arch, const struct gr_regs *regs)
+/* The register with the command of the call that a thread is in, if that is
+ * futex; or GR_REG_NONE. */
+static unsigned int command_register(const struct gr_arch *arch,
+				     const struct gr_regs *regs)
 {
 	for (size_t i = 0; i < GR_ARRAY_SIZE(system_calls); i++)
 		if (system_calls[i].machine == arch->machine)
-			return system_calls[i].wait == regs->call &&
-			       (regs->value[system_calls[i].command] &
-				FUTEX_COMMAND) == FUTEX_WAKE;
-	return false;
+			return regs->is_in_call && system_calls[i].wait ==
+							   regs->call ?
+				       system_calls[i].command :
+				       GR_REG_NONE;
+	return GR_REG_NONE;
+}
+
+uint64_t gr_native_call_bits(const struct gr_arch *arch,
+			     const struct gr_regs *regs, unsigned int reg)
+{
+	return reg == command_register(arch, regs) ? FUTEX_COMMAND : 0;
+}
+
+/* Does the thread wake others? It has unlocked the arena, and may have a block
+ * that has no header yet. */
+static bool wakes(const struct gr_arch *arch, const struct gr_regs *regs)
+{
+	unsigned int reg = command_register(arch, regs);
+
+	return reg != GR_REG_NONE &&
+	       (regs->value[reg] & FUTEX_COMMAND) == FUTEX_WAKE;
 }
 
 /* Does the instruction before @p pc, or the one there, make a system call? A

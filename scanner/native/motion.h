@@ -26,6 +26,11 @@ struct gr_error *gr_native_is_moving(struct gr_runtime *rt,
 				     const struct gr_native *native,
 				     bool *ret) GR_MUST_CHECK;
 
+/** The bits of register @p reg by which gr_native_is_moving() tells what a thread
+ * does in its system call. They are no address. */
+uint64_t gr_native_call_bits(const struct gr_arch *arch,
+			     const struct gr_regs *regs, unsigned int reg);
+
 /** Set native->is_in_motion: by threads that run code of an allocator's file,
  * that change mappings, or that did not stop. */
 struct gr_error *gr_native_note_motion(struct gr_runtime *rt,

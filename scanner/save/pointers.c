@@ -5,6 +5,7 @@
 #include "base/sort.h"
 #include "goruntime/heap/ptrmap.h"
 #include "inferior/recorder.h"
+#include "native/motion.h"
 
 /** Where memory is mapped: ranges that are apart, by address. */
 struct places {
@@ -231,5 +232,5 @@ void gr_save_scrub_registers(const struct gr_runtime *rt, struct gr_regs *regs)
 
 	for (unsigned int i = 0; i < arch->nregs; i++)
 		if (!gr_image_is_mapped(rt->image, regs->value[i]))
-			regs->value[i] = 0;
+			regs->value[i] &= gr_native_call_bits(arch, regs, i);
 }
