@@ -129,16 +129,18 @@ static uint64_t end_of_thread(uint64_t tcb, uint64_t end)
 	return bytes < end - tcb ? tcb + bytes : end;
 }
 
-/* Add the stack [start, tcb), and the thread above it up to @p end. */
+/* Add the stack [start, tcb), and the thread above it up to @p end. Where no
+ * thread says where its struct pthread is, as on arm64, it may be in use. */
 static struct gr_error *add_stack(struct finder *f, uint64_t start,
 				  uint64_t tcb, uint64_t end)
 {
 	const struct gr_stack_pointer *pointer = pointer_in(f, start, end);
 	const struct gr_thread_base *thread = thread_at(f, tcb);
+	bool may_be_in_use = thread || !f->spec->threads->bases.size;
 
 	if (pointer)
 		return add_in_use(f, start, end, pointer);
-	return add(f, GR_C_ROOT_THREAD, thread ? start : tcb, end,
+	return add(f, GR_C_ROOT_THREAD, may_be_in_use ? start : tcb, end,
 		   thread ? thread->lwp : 0);
 }
 
