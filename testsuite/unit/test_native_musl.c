@@ -6,6 +6,9 @@
 #include "native/allocators/musl.h"
 
 #include "inferior/elf.h"
+#include "inferior/recorder.h"
+#include "native/c_roots.h"
+#include "native/motion.h"
 #include "native/musl_threads.h"
 
 #include "native_builder.h"
@@ -34,6 +37,7 @@
 #define COUNT_GROUPS "its count of groups differs from what was found"
 #define COUNT_SLOTS "its count of slots differs from what was found"
 #define HEADERS "headers of its blocks are damaged"
+#define FRESH "a thread may be about to write the header of a block"
 #define NO_MEMORY "its memory is missing"
 #define NOT_MAPPED "its memory is not mapped"
 
@@ -56,6 +60,9 @@ enum {
 	META_FREE0,
 	META_FREE1,
 	NMETAS_USED,
+	CALL_PAUSE = 34,
+	CALL_MMAP = 9,
+	CALL_FUTEX = 202,
 };
 
 struct musl_case {
@@ -195,7 +202,7 @@ static struct native_world *setup(void)
 	put_groups(w);
 	w->threads[0].lwp = 100;
 	w->threads[0].regs.is_in_call = true;
-	w->threads[0].regs.call = 34; // pause()
+	w->threads[0].regs.call = CALL_PAUSE;
 	w->image.threads = w->threads;
 	w->image.nthreads = 1;
 	w->target.nmodules = 2;
@@ -239,6 +246,58 @@ static void check_true_blocks(const struct native_world *w)
 	assert_int_equal(n, w->native.blocks.list.size);
 }
 
+static void check_found(struct native_world *w, const struct musl_case *c)
+{
+	check_bounds(w);
+	assert_int_equal(w->native.allocators.size, c->reason != NULL);
+	if (!c->reason)
+		return;
+	const char *reason = w->native.arenas.data[0].reason;
+
+	assert_string_equal(reason ? reason : "", c->reason);
+	assert_string_equal(w->native.allocators.data[0].name, "musl");
+	if (!reason)
+		check_true_blocks(w);
+	else
+		assert_int_equal(w->native.blocks.list.size, 0);
+}
+
+/* Set the bytes of all memory that were not recorded to 0. */
+static void keep_recorded(struct native_world *w, struct gr_recorder *recorder)
+{
+	struct gr_word_set all = { 0 };
+
+	assert_true(gr_recorder_list_words(recorder, &all));
+	for (size_t i = 0; i < w->image.npieces; i++) {
+		uint64_t *words = (uint64_t *)w->image.pieces[i].data;
+		uint64_t at = w->image.pieces[i].addr;
+		uint64_t end = at + w->image.pieces[i].bytes;
+
+		for (; at < end; at += GR_SET_PAGE_BYTES) {
+			for (size_t k = 0; k < GR_SET_PAGE_WORDS; k++)
+				if (!gr_word_set_has(&all, at + 8 * k, 8))
+					words[k] = 0;
+			gr_recorder_clear_unread(recorder, at, words);
+			words += GR_SET_PAGE_WORDS;
+		}
+	}
+	gr_word_set_deinit(&all);
+}
+
+/* A saved file has what was recorded, and gives the same answer. */
+static void check_saved(struct native_world *w, const struct musl_case *c)
+{
+	struct gr_recorder recorder = { 0 };
+
+	w->rt.recorder = &recorder;
+	assert_null(native_read(w, 0));
+	w->rt.recorder = NULL;
+	keep_recorded(w, &recorder);
+	gr_recorder_deinit(&recorder);
+	assert_null(native_read(w, 0));
+	check_found(w, c);
+}
+
 static void check_case(const struct musl_case *c)
 {
 	struct native_world *w = setup();
@@ -249,20 +308,10 @@ static void check_case(const struct musl_case *c)
 	assert_null(native_read(w, 0));
 	uint64_t all = w->polls.seen;
 	assert_in_range(all, 0, MUSL_POLLS);
-	check_bounds(w);
-	assert_int_equal(w->native.allocators.size, c->reason != NULL);
-	if (c->reason) {
-		const char *reason = w->native.arenas.data[0].reason;
-
-		assert_string_equal(reason ? reason : "", c->reason);
-		assert_string_equal(w->native.allocators.data[0].name, "musl");
-		if (!reason)
-			check_true_blocks(w);
-		else
-			assert_int_equal(w->native.blocks.list.size, 0);
-	}
+	check_found(w, c);
 	for (uint64_t last = 1; last <= all; last += all / 16 + 1)
 		polls_check_ended(&w->polls, native_read(w, last));
+	check_saved(w, c);
 	native_destroy(w);
 }
 
@@ -314,6 +363,20 @@ WORD(other_usage, word_at(GR_MUSL_USAGE_BY_CLASS + 3), UINT64_C(1) << 60)
 WORD(header_of_other, SMALLS + 16 + 5 * 288 - 8, UINT64_C(0x0004040000000000))
 WORD(header_of_group, SMALLS + 16 + 5 * 288 - 8, UINT64_C(0x005ac50000000000))
 WORD(too_far, MOVED + 16 - 8, UINT64_C(0x1234e00000000000))
+
+/* A block whose header is zeros, while a thread may be in malloc(). */
+CRAFT_MUSL(zero_header)
+{
+	put_header(w, LARGES + 16, 0, 0, 0);
+	put(w, LARGES + 16, UINT64_C(0x7700000000));
+	w->threads[0].regs.call = CALL_MMAP;
+}
+
+CRAFT_MUSL(zero_block)
+{
+	zero_header(w);
+	put(w, LARGES + 16, 0);
+}
 
 /* Two groups of the same memory in one slot. */
 CRAFT_MUSL(same_memory)
@@ -398,6 +461,8 @@ static const struct musl_case cases[] = {
 	{ "a header of another slot", HEADERS, header_of_other },
 	{ "a header of a group", DAMAGE, header_of_group },
 	{ "a block beyond its slot", HEADERS, too_far },
+	{ "a header of zeros", "", zero_header },
+	{ "a header and a block of zeros", FRESH, zero_block },
 	{ "two groups of one memory", DAMAGE, same_memory },
 	{ "a group in itself", DAMAGE, in_itself },
 	{ "a block that is being freed", "", being_freed },
@@ -409,6 +474,69 @@ static const struct musl_case cases[] = {
 TEST_ROWS(heap, cases, c)
 {
 	check_case(c);
+}
+
+/* arm64 maps memory below 2^48 first. */
+TEST(high_addresses)
+{
+	const uint64_t high = UINT64_C(0xffffa0000000);
+	struct native_world *w = setup();
+
+	native_map_anonymous(w, high, 0x22000);
+	put_group(w, META_SINGLE, high, 0,
+		  bits_of(0, true, GR_MUSL_NO_CLASS, 0x22));
+	put_header(w, high + 16, 0, 5, 0);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	check_bounds(w);
+	assert_true(w->native.arenas.data[0].is_checked);
+	const struct gr_block_vector *list = &w->native.blocks.list;
+	assert_int_equal(list->data[list->size - 1].addr, high + 16);
+	native_destroy(w);
+}
+
+/* Is all of [start, end) a root of C? */
+static bool is_root(const struct native_world *w,
+		    const struct gr_c_threads *threads, uint64_t start,
+		    uint64_t end)
+{
+	const struct gr_sys_memory sys_memory = { 0 };
+	const struct gr_c_roots_spec spec = { .rt = (struct gr_runtime *)&w->rt,
+					      .residency = &w->residency,
+					      .go_arenas = &w->go_arenas,
+					      .sys_memory = &sys_memory,
+					      .native = &w->native,
+					      .threads = threads };
+	struct gr_c_root_vector roots = { 0 };
+	bool ret = false;
+
+	assert_null(gr_c_roots_find(&spec, &roots));
+	for (size_t i = 0; i < roots.size; i++)
+		ret |= roots.data[i].start <= start && end <= roots.data[i].end;
+	gr_c_root_vector_deinit(&roots);
+	return ret;
+}
+
+/* While a thread may be in malloc(), a slot without a header may be a block: it
+ * holds what it leads to. */
+TEST(no_header)
+{
+	const struct gr_c_threads threads = { 0 };
+	const uint64_t slot = SMALLS + 16 + 5 * 288;
+	struct native_world *w = setup();
+
+	header_of_other(w);
+	w->threads[0].regs.call = CALL_MMAP;
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	check_bounds(w);
+	assert_true(w->native.arenas.data[0].is_checked);
+	assert_true(gr_native_is_foreign(&w->native, slot));
+	assert_false(gr_native_is_free(&w->native, slot + 64));
+	assert_true(is_root(w, &threads, slot, slot + 288));
+	assert_false(is_root(w, &threads, slot - 8, slot));
+	assert_false(is_root(w, &threads, slot + 288, slot + 296));
+	native_destroy(w);
 }
 
 // ---------------------------------------------------------------- old malloc
@@ -499,6 +627,64 @@ TEST_ROWS(thread, thread_cases, c)
 		assert_false(gr_musl_thread_at(&view, td, &thread));
 		native_destroy(w);
 	}
+}
+
+/* The stack of a thread whose stack pointer is elsewhere is in use as far as
+ * anybody knows, unless others say where their struct pthread is. */
+TEST(stack)
+{
+	const uint64_t td = STACK + 0x3b00;
+
+	for (unsigned int are_known = 0; are_known < 2; are_known++) {
+		const struct gr_thread_base other = { TLS, 100 };
+		struct gr_c_threads threads = { 0 };
+		struct native_world *w = setup();
+
+		native_map_anonymous(w, STACK, 0x4000);
+		put(w, td, td);
+		fake_put_words(&w->image, td + 56, thread_cases[0].fields, 5);
+		native_seal(w);
+		assert_null(native_read(w, 0));
+		if (are_known)
+			assert_true(gr_thread_base_vector_append(&threads.bases,
+								 other));
+		assert_true(is_root(w, &threads, td, STACK + 0x4000));
+		assert_int_equal(is_root(w, &threads, STACK, STACK + 0x4000),
+				 !are_known);
+		gr_c_threads_deinit(&threads);
+		native_destroy(w);
+	}
+}
+
+// -------------------------------------------------------------------- motion
+
+struct call_case {
+	const char *name;
+	uint16_t machine;
+	bool is_in_call;
+	uint64_t call;
+	unsigned int reg;
+	uint64_t bits;
+};
+
+static const struct call_case call_cases[] = {
+	{ "the command of futex", EM_X86_64, true, CALL_FUTEX, GR_REG_RSI,
+	  127 },
+	{ "on arm64", EM_AARCH64, true, 98, 1, 127 },
+	{ "its value", EM_X86_64, true, CALL_FUTEX, GR_REG_RDX, 0 },
+	{ "another call", EM_X86_64, true, CALL_MMAP, GR_REG_RSI, 0 },
+	{ "no call", EM_X86_64, false, CALL_FUTEX, GR_REG_RSI, 0 },
+};
+
+/* A saved file has these bits of registers, beside addresses. */
+TEST_ROWS(call_bits, call_cases, c)
+{
+	const struct gr_regs regs = { .is_in_call = c->is_in_call,
+				      .call = c->call };
+
+	assert_int_equal(gr_native_call_bits(gr_arch_find(c->machine), &regs,
+					     c->reg),
+			 c->bits);
 }
 
 GR_SUITE_WITH("musl", polls_set_alarm, NULL)
