@@ -241,16 +241,16 @@ def test_unknown_version(farm, tmp_path, new, version):
     document = natives.native(target, status=3)
     [row] = [a for a in document["allocators"] if a["name"] == "jemalloc"]
     assert row["version"] == version and row["arenas"] == 0
-    assert "is not known: goref reads 5.2.1" in row["refusal"]
+    assert "is not supported (goref reads 5.2.1" in row["refusal"]
     done = run_cli([*natives.where(target), "native"])
-    assert f"C memory: jemalloc {version} is not known" in done.stdout
+    assert f"C memory: jemalloc {version} is not supported" in done.stdout
     saved = tmp_path / "saved.goref"
     assert run_cli([*natives.where(target), "save", saved]).returncode in (
         0,
         3,
     )
     again = run_cli(["open", saved, "native"])
-    assert f"jemalloc {version} is not known" in again.stdout + again.stderr
+    assert f"jemalloc {version} is not supported" in again.stdout + again.stderr
 
 
 # --------------------------------------------------------------------- damage

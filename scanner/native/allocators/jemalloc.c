@@ -324,7 +324,9 @@ static void compare_blocks(const struct gr_jemalloc *j, size_t arena,
 	}
 	native->counted_blocks += nmalloc - ndalloc;
 	if (nmalloc - ndalloc != found)
-		gr_arena_fail(native, "it counts other blocks than were found");
+		gr_arena_fail(
+			native,
+			"its count of blocks differs from what was found");
 }
 
 static bool is_locked(const struct gr_jemalloc *j, uint64_t mutex)
@@ -341,7 +343,8 @@ static bool is_locked(const struct gr_jemalloc *j, uint64_t mutex)
 static void check_bin(const struct gr_jemalloc *j, size_t arena,
 		      unsigned int bin, unsigned int shard)
 {
-	static const char reason[] = "it counts other slabs than were found";
+	static const char reason[] =
+		"its count of regions or slabs differs from what was found";
 	const struct gr_jemalloc_arena *a = &j->arenas.data[arena];
 	struct gr_native_arena *native = gr_jemalloc_native(j, arena);
 	uint64_t at = gr_jemalloc_bin_at(j, a->addr, bin, shard);
@@ -367,7 +370,8 @@ static void check_bin(const struct gr_jemalloc *j, size_t arena,
 /* Check the pages of an arena: these are counted without statistics, too. */
 static void check_pages(const struct gr_jemalloc *j, size_t arena)
 {
-	static const char reason[] = "it counts other pages than were found";
+	static const char reason[] =
+		"its count of pages differs from what was found";
 	const struct gr_jemalloc_layout *layout = j->layout;
 	const struct gr_jemalloc_arena *a = &j->arenas.data[arena];
 	struct gr_native_arena *native = gr_jemalloc_native(j, arena);
@@ -389,7 +393,7 @@ static void check_pages(const struct gr_jemalloc *j, size_t arena)
 	}
 	compare(j, arena, a->addr + layout->arena_nactive,
 		a->pages[GR_JE_ACTIVE], reason);
-	native->bytes_counter = "nactive";
+	native->bytes_counter = "nactive (in bytes)";
 	native->found_bytes = a->pages[GR_JE_ACTIVE] * GR_PAGE_BYTES;
 	if (read_counter(j, a->addr + layout->arena_nactive, &count))
 		native->counted_bytes = count * GR_PAGE_BYTES;
@@ -421,7 +425,7 @@ static void check_arena(const struct gr_jemalloc *j, size_t arena)
 				       (uint64_t)i * layout->lstat_bytes,
 			       a->large[i]);
 	compare(j, arena, a->base + layout->base_mapped, a->base_bytes,
-		"it counts other base blocks than were found");
+		"its count of base memory differs from what was found");
 }
 
 static struct gr_error *check_arenas(struct gr_jemalloc *j)
@@ -556,14 +560,14 @@ static struct gr_error *read_base(struct gr_native_reader *r,
 	if (*is_refused)
 		return refuse(
 			r, base, version,
-			"is not known: goref reads 5.2.1, 5.3.0 and 5.3.1");
+			"is not supported (goref reads 5.2.1, 5.3.0 and 5.3.1)");
 	if (!err)
 		err = find_instance(&j, layout);
 	*is_refused = !err && text && !j.root && !gr_jemalloc_is_unused(&j);
 	if (*is_refused)
 		return refuse(r, base, version,
-			      "could not be read: its arenas or its page tree "
-			      "were not found");
+			      "could not be read: its arenas or its rtree were "
+			      "not found");
 	if (err || !j.root)
 		return err;
 	return read_instance(&j,

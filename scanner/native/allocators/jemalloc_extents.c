@@ -63,8 +63,7 @@ static struct gr_error *add_children(struct gr_jemalloc *j,
 			if (!child.at)
 				continue;
 			if (!gr_jemalloc_in_base(j, 0, child.at, child_bytes)) {
-				gr_jemalloc_fail_all(
-					j, "its page tree is damaged");
+				gr_jemalloc_fail_all(j, "its rtree is damaged");
 				continue;
 			}
 			child.first = node->first +
@@ -92,7 +91,7 @@ static struct gr_error *sort_nodes(struct gr_jemalloc *j, uint64_t bytes,
 
 	for (size_t i = 0; !err && i < list->size; i++) {
 		if (list->data[i].at < end) {
-			gr_jemalloc_fail_all(j, "its page tree is damaged");
+			gr_jemalloc_fail_all(j, "its rtree is damaged");
 			continue;
 		}
 		end = list->data[i].at + bytes;
@@ -412,7 +411,7 @@ static struct gr_error *add_content(struct gr_jemalloc *j, size_t arena,
 	j->arenas.data[arena].pages[GR_JE_ACTIVE] += pages;
 	if (x->szind != szind || x->is_slab != is_slab)
 		gr_arena_fail(gr_jemalloc_native(j, arena),
-			      "its page tree is damaged");
+			      "its rtree is damaged");
 	return is_slab ? add_slab(j, arena, x) : add_large(j, arena, x);
 }
 
