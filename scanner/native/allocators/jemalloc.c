@@ -10,6 +10,7 @@
 #include <elf.h>
 
 enum {
+	MOST_MISSES = 8, /* words of a file that look like bases and are none */
 	MOST_NUMBER_BYTES = 24, /* of a version before its mark: 5.3.0-0 */
 	HASH_BYTES = 40,
 	/* In a bin's statistics and in those of a large size class. */
@@ -524,19 +525,12 @@ static struct gr_error *find_instance(struct gr_jemalloc *j,
 	return err || !j->arenas.size ? err : gr_jemalloc_find_tree(j);
 }
 
-static struct gr_error *refuse(struct gr_native_reader *r,
-			       const struct gr_jemalloc_base *base,
-			       const char *version, const char *refusal)
-{
-	gr_jemalloc_record_base(r, base);
-	return gr_reader_refuse(r, "jemalloc", version, refusal);
-}
-
 /* Read the jemalloc that a base belongs to. A word in data that only looks like
- * one of a base is passed, unless the file has the text of a version. */
+ * one of a base is a miss, unless the file has the text of a version: then it is
+ * the last one. */
 static struct gr_error *read_base(struct gr_native_reader *r,
 				  const struct gr_jemalloc_base *base,
-				  bool *is_refused)
+				  unsigned int *misses)
 {
 	_cleanup_(jemalloc_deinit) struct gr_jemalloc j = {
 		.r = r,
@@ -547,7 +541,7 @@ static struct gr_error *read_base(struct gr_native_reader *r,
 		.first_memory = r->native->memory.size,
 	};
 	const struct gr_jemalloc_layout *layout = NULL;
-	const char *text, *version = "";
+	const char *text, *version = "", *refusal = NULL;
 	struct gr_error *err =
 		gr_module_find_text(r, base->path, base->at, VERSION_MARK,
 				    MOST_NUMBER_BYTES, match_version, &text);
@@ -556,18 +550,19 @@ static struct gr_error *read_base(struct gr_native_reader *r,
 		layout = layout_of(text);
 		err = show_version(r->spec->rt, text, &version);
 	}
-	*is_refused = !err && text && !layout;
-	if (*is_refused)
-		return refuse(
-			r, base, version,
-			"is not supported (goref reads 5.2.1, 5.3.0 and 5.3.1)");
-	if (!err)
+	if (!err && text && !layout)
+		refusal = "is not supported (goref reads 5.2.1, 5.3.0 and "
+			  "5.3.1)";
+	else if (!err)
 		err = find_instance(&j, layout);
-	*is_refused = !err && text && !j.root && !gr_jemalloc_is_unused(&j);
-	if (*is_refused)
-		return refuse(r, base, version,
-			      "could not be read: its arenas or its rtree were "
-			      "not found");
+	if (!err && text && layout && !j.root && !gr_jemalloc_is_unused(&j))
+		refusal = "could not be read: its arenas or its rtree were not "
+			  "found";
+	*misses = refusal ? MOST_MISSES : *misses + !j.root;
+	if (refusal) {
+		gr_jemalloc_record_base(r, base);
+		return gr_reader_refuse(r, "jemalloc", version, refusal);
+	}
 	if (err || !j.root)
 		return err;
 	return read_instance(&j,
@@ -583,16 +578,16 @@ static struct gr_error *read_jemalloc(struct gr_native_reader *r)
 {
 	_cleanup_(deinit_bases) struct gr_jemalloc_base_vector bases = { 0 };
 	struct gr_error *err = gr_jemalloc_find_bases(r, &bases);
-	const char *refused = NULL;
+	const char *path = "";
+	unsigned int misses = 0;
 
 	for (size_t i = 0; !err && i < bases.size; i++) {
-		bool is_refused = false;
-
+		if (strcmp(path, bases.data[i].path) != 0)
+			misses = 0;
+		path = bases.data[i].path;
 		// One line for each file.
-		if (!refused || strcmp(refused, bases.data[i].path) != 0)
-			err = read_base(r, &bases.data[i], &is_refused);
-		if (is_refused)
-			refused = bases.data[i].path;
+		if (misses < MOST_MISSES)
+			err = read_base(r, &bases.data[i], &misses);
 	}
 	return err;
 }

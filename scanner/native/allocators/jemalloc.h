@@ -138,6 +138,7 @@ struct gr_jemalloc {
 	bool has_stats;		      /**< It was built with statistics. */
 	uint64_t base_steps;	      /**< Along chains of base blocks. */
 	unsigned int tries;	      /**< Arrays that looked like roots. */
+	unsigned int root_tries;      /**< Addresses where one might be. */
 	uint64_t cached;	      /**< Words in caches of threads. */
 	struct gr_addr_vector caches; /**< Those that were read. */
 	bool has_failed;	      /**< Nothing is checked. */

@@ -17,6 +17,7 @@ enum {
 	MAX_BASES = 64, /* words in data that lead to different ones */
 	MAX_BASE_STEPS = 1 << 22, /* along all chains that are tried */
 	MAX_TRIES = 64,		  /* whole arrays */
+	MAX_ROOT_TRIES = 1 << 16, /* addresses */
 	MAX_KNOWN_ROOTS = 8,	  /* slabs that are tried at each word */
 	BIN_INFO_BYTES = 40,
 };
@@ -479,6 +480,8 @@ static bool is_root(struct gr_jemalloc *j,
 	struct gr_view *view = &j->r->view;
 	uint64_t node;
 
+	if (j->root_tries++ >= MAX_ROOT_TRIES)
+		return false;
 	if (!j->layout->is_52 &&
 	    !gr_view_has(view, root - j->layout->rtree_root, j->base))
 		return false;
@@ -508,7 +511,7 @@ static void try_root(struct gr_jemalloc *j, uint64_t root)
 static struct gr_error *look_for_root(struct gr_jemalloc *j, uint64_t at,
 				      uint64_t word)
 {
-	unsigned int tries = j->tries;
+	unsigned int tries = j->tries, root_tries = j->root_tries;
 
 	if (j->root || word % 64 || !gr_jemalloc_in_base(j, 0, word, 8))
 		return NULL;
@@ -527,7 +530,9 @@ static struct gr_error *look_for_root(struct gr_jemalloc *j, uint64_t at,
 			j->shape = &shapes[i];
 		}
 	return gr_runtime_step(j->r->spec->rt,
-			       16 + (j->tries - tries) * GR_POLL_STEPS);
+			       16 + (j->tries - tries) * GR_POLL_STEPS +
+				       (j->root_tries - root_tries) * 2 *
+					       j->nknown);
 }
 
 static struct gr_error *find_root(struct gr_jemalloc *j)
@@ -538,7 +543,7 @@ static struct gr_error *find_root(struct gr_jemalloc *j)
 		j->layout->is_52 ? "je_extents_rtree" : "je_arena_emap_global",
 		&at);
 
-	j->tries = 0;
+	j->tries = j->root_tries = 0;
 	find_known(j);
 	if (!err && at)
 		try_root(j, at + j->layout->rtree_root);
@@ -556,7 +561,7 @@ static struct gr_error *record_found(struct gr_jemalloc *j)
 	struct gr_error *err = NULL;
 
 	view->is_recording = true;
-	j->base_steps = j->tries = 0;
+	j->base_steps = j->tries = j->root_tries = 0;
 	if (!gr_view_has(view, j->base_at, j->base) ||
 	    !has_first_block(j->r, view, j->base))
 		j->root = 0;
