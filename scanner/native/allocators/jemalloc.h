@@ -25,6 +25,7 @@ enum {
 	GR_JE_BASE_BYTES = 2 << 20, /* base blocks are aligned to it */
 	GR_JE_MOST_KNOWN = 64,
 	GR_JE_MOST_BLOCKS = 1 << 16, /* of one base */
+	GR_JE_MOST_OWN_PAGES = 16,   /* those of a thread's cache */
 	GR_JE_MAP_WORDS = GR_JE_MOST_REGIONS / 64,
 	/* extent_t, edata_t */
 	GR_JE_EXTENT_ADDR = 8,
@@ -238,6 +239,52 @@ static inline void gr_jemalloc_fail_all(struct gr_jemalloc *j,
 	j->has_failed = true;
 }
 
+/** Record [at, at + bytes) while the target is saved. */
+static inline void gr_jemalloc_record(const struct gr_jemalloc *j, uint64_t at,
+				      uint64_t bytes)
+{
+	struct gr_recorder *recorder = j->r->spec->rt->recorder;
+
+	if (recorder)
+		gr_recorder_add(recorder, at, bytes);
+}
+
+/** Is all of the range memory that the program may write? Bounded by the mappings
+ * in it. */
+static inline bool gr_jemalloc_is_mapped(const struct gr_jemalloc *j,
+					 const struct gr_native_range *range)
+{
+	const struct gr_mapping_vector *list =
+		&j->r->spec->residency->mappings.list;
+	uint64_t at = range->start;
+
+	for (size_t i = gr_count_before(list->size, k, list->data[k].end <= at);
+	     i < list->size && at < range->end && list->data[i].start <= at &&
+	     (list->data[i].flags & PF_W);
+	     i++)
+		at = list->data[i].end > at ? list->data[i].end : at;
+	return at >= range->end;
+}
+
+/** Has the program nothing of it, beside the cache of a thread, so that no slab
+ * tells which array is the root of the page tree? */
+static inline bool gr_jemalloc_is_unused(struct gr_jemalloc *j)
+{
+	uint64_t pages, sum = 0;
+
+	// Bounded by the arenas: GR_JE_MOST_ARENAS.
+	for (size_t i = 0; i < j->arenas.size; i++) {
+		if (!gr_view_word(&j->r->view,
+				  j->arenas.data[i].addr +
+					  j->layout->arena_nactive,
+				  &pages) ||
+		    pages > GR_JE_MOST_OWN_PAGES)
+			return false;
+		sum += pages;
+	}
+	return j->bins_at && !j->nknown && sum <= GR_JE_MOST_OWN_PAGES;
+}
+
 /** jemalloc_find: append the words in data of files that may lead to the base of
  * arena 0 of a jemalloc, whatever its version. */
 struct gr_error *
@@ -251,10 +298,6 @@ void gr_jemalloc_record_base(struct gr_native_reader *r,
 
 /** jemalloc_find: find the arenas of a base by the layout. */
 struct gr_error *gr_jemalloc_find_arenas(struct gr_jemalloc *j) GR_MUST_CHECK;
-
-/** jemalloc_extents: has the program nothing of it, beside the cache of a thread, so
- * that no slab tells which array is the root of the page tree? */
-bool gr_jemalloc_is_unused(struct gr_jemalloc *j);
 
 /** jemalloc_find: find the bins and the page tree, and record what the searches
  * have found. The root is 0 if there is none. */

@@ -13,9 +13,9 @@
 #include "base/sort.h"
 
 enum {
-	MOST_OWN_PAGES = 16,
-	/* of the cache of a thread */ HPA_BIT = 14,
-	PAGE_SLAB_BYTES = 2 << 20
+	HPA_BIT = 14,
+	PAGE_SLAB_BYTES = 2 << 20,
+	BLOCK_ALIGN = 64, /* of a large block in its first page, at least */
 };
 
 /** A node or leaf of the page tree. */
@@ -32,12 +32,13 @@ static int compare_nodes(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void record(const struct gr_jemalloc *j, uint64_t at, uint64_t bytes)
+/* Note that a word of the page tree is damaged. A saved file has the first one:
+ * it decides there, too. */
+static void fail_tree(struct gr_jemalloc *j, uint64_t at)
 {
-	struct gr_recorder *recorder = j->r->spec->rt->recorder;
-
-	if (recorder)
-		gr_recorder_add(recorder, at, bytes);
+	if (!j->has_failed)
+		gr_jemalloc_record(j, at, GR_WORD_BYTES);
+	gr_jemalloc_fail_all(j, "its rtree is damaged");
 }
 
 /* Append what the words of a node lead to, at @p level (the root's is 0). */
@@ -63,7 +64,7 @@ static struct gr_error *add_children(struct gr_jemalloc *j,
 			if (!child.at)
 				continue;
 			if (!gr_jemalloc_in_base(j, 0, child.at, child_bytes)) {
-				gr_jemalloc_fail_all(j, "its rtree is damaged");
+				fail_tree(j, at);
 				continue;
 			}
 			child.first = node->first +
@@ -77,8 +78,7 @@ static struct gr_error *add_children(struct gr_jemalloc *j,
 	return err;
 }
 
-/* Sort nodes, and drop those that overlap others: each byte of the tree is read
- * once at most. */
+/* Sort nodes, and drop those that overlap: each byte is read once at most. */
 static struct gr_error *sort_nodes(struct gr_jemalloc *j, uint64_t bytes,
 				   struct node_vector *list)
 {
@@ -91,7 +91,7 @@ static struct gr_error *sort_nodes(struct gr_jemalloc *j, uint64_t bytes,
 
 	for (size_t i = 0; !err && i < list->size; i++) {
 		if (list->data[i].at < end) {
-			gr_jemalloc_fail_all(j, "its rtree is damaged");
+			fail_tree(j, list->data[i].from);
 			continue;
 		}
 		end = list->data[i].at + bytes;
@@ -119,7 +119,7 @@ static struct gr_error *go_down(struct gr_jemalloc *j, unsigned int level,
 		err = sort_nodes(j, bytes, &next);
 	// A node without extents is recorded as well: there are few.
 	for (size_t i = 0; !err && i < next.size; i++)
-		record(j, next.data[i].from, GR_WORD_BYTES);
+		gr_jemalloc_record(j, next.data[i].from, GR_WORD_BYTES);
 	node_vector_deinit(nodes);
 	*nodes = next;
 	return err;
@@ -141,8 +141,17 @@ static struct gr_error *add_entry(struct gr_jemalloc *j, uint64_t at,
 	if (x.at % j->layout->extent_align || x.at >> 56 ||
 	    !gr_view_word(view, x.at + GR_JE_EXTENT_ADDR, &x.addr) ||
 	    x.addr / GR_PAGE_BYTES != page / GR_PAGE_BYTES ||
-	    !gr_view_word(view, x.at, &x.bits) ||
-	    !gr_jemalloc_in_base(j, x.bits & 0xfff, x.at, GR_JE_EXTENT_BYTES) ||
+	    !gr_view_word(view, x.at, &x.bits))
+		return NULL;
+	if (gr_jemalloc_arena_at(j, x.bits & 0xfff) == SIZE_MAX) {
+		if (!j->has_failed) {
+			gr_jemalloc_record(j, at, j->shape->entry_bytes);
+			gr_jemalloc_record(j, x.at, 3 * GR_WORD_BYTES);
+		}
+		gr_jemalloc_fail_all(j, "its rtree leads to an unknown arena");
+		return NULL;
+	}
+	if (!gr_jemalloc_in_base(j, x.bits & 0xfff, x.at, GR_JE_EXTENT_BYTES) ||
 	    !gr_view_word(view, x.at + GR_JE_EXTENT_SIZE, &x.bytes))
 		return NULL;
 	if (j->shape->entry_bytes != GR_WORD_BYTES) {
@@ -154,8 +163,8 @@ static struct gr_error *add_entry(struct gr_jemalloc *j, uint64_t at,
 	}
 	x.start = page;
 	x.bytes &= ~(GR_PAGE_BYTES - 1);
-	record(j, at, j->shape->entry_bytes);
-	record(j, x.at, 3 * GR_WORD_BYTES);
+	gr_jemalloc_record(j, at, j->shape->entry_bytes);
+	gr_jemalloc_record(j, x.at, 3 * GR_WORD_BYTES);
 	return gr_runtime_append(view->rt, gr_jemalloc_extent_vector,
 				 &j->extents, x);
 }
@@ -255,6 +264,8 @@ static struct gr_error *find_pad(struct gr_jemalloc *j)
 			   gr_jemalloc_class_bytes(szind - 1);
 		err = gr_runtime_step(j->r->spec->rt, 1);
 	}
+	if (is_page && is_none)
+		gr_jemalloc_fail_all(j, "its large extents are damaged");
 	// A few may begin with their pages by chance.
 	j->pad_bytes = is_page || (!is_none && nlarge < 8) ? GR_PAGE_BYTES : 0;
 	return err;
@@ -329,7 +340,7 @@ static struct gr_error *add_slab(struct gr_jemalloc *j, size_t arena,
 		gr_arena_miss(native);
 		return NULL;
 	}
-	record(j, x->at + GR_JE_EXTENT_MAP, nwords * GR_WORD_BYTES);
+	gr_jemalloc_record(j, x->at + GR_JE_EXTENT_MAP, nwords * GR_WORD_BYTES);
 	for (unsigned int i = 0; i < nwords; i++)
 		found += gr_popcount(map[i]);
 	if (found != nfree ||
@@ -361,7 +372,7 @@ static struct gr_error *add_large(struct gr_jemalloc *j, size_t arena,
 			      "its large extents are damaged");
 	j->arenas.data[arena]
 		.large[szind < GR_JE_NBINS ? 0 : szind - GR_JE_NBINS]++;
-	if (bytes > end - x->addr) {
+	if (x->addr % BLOCK_ALIGN || bytes > end - x->addr) {
 		gr_arena_fail(gr_jemalloc_native(j, arena),
 			      "its large extents are damaged");
 		return NULL;
@@ -491,7 +502,9 @@ static struct gr_error *add_extent(struct gr_jemalloc *j, struct sweep *s,
 	bool is_part = !j->layout->is_52 && (x->bits >> HPA_BIT & 1);
 
 	if (!x->bytes || x->bytes > UINT64_MAX / 2 - x->start ||
-	    x->start < (is_part ? s->end : limit)) {
+	    x->start < (is_part ? s->end : limit) ||
+	    (is_part && x->start < s->slab_end &&
+	     x->bytes > s->slab_end - x->start)) {
 		gr_arena_fail(gr_jemalloc_native(j, arena), overlaps);
 		gr_arena_fail(gr_jemalloc_native(j, s->arena), overlaps);
 		return NULL;
@@ -532,6 +545,18 @@ struct gr_error *gr_jemalloc_find_base_blocks(struct gr_jemalloc *j)
 	return err ? err : gr_native_sort_ranges(view->rt, &j->bases);
 }
 
+/* Is an extent in the range? They are sorted. */
+static bool has_extent(const struct gr_jemalloc *j,
+		       const struct gr_native_range *range)
+{
+	const struct gr_jemalloc_extent_vector *list = &j->extents;
+	size_t n = gr_count_before(list->size, i,
+				   list->data[i].start < range->end);
+
+	return n &&
+	       list->data[n - 1].start + list->data[n - 1].bytes > range->start;
+}
+
 /* Add the base blocks of all arenas. */
 static struct gr_error *add_bases(struct gr_jemalloc *j)
 {
@@ -542,6 +567,10 @@ static struct gr_error *add_bases(struct gr_jemalloc *j)
 		uint32_t index =
 			j->first_arena + gr_jemalloc_arena_at(j, range->arena);
 
+		if (has_extent(j, range) || !gr_jemalloc_is_mapped(j, range)) {
+			gr_jemalloc_fail_all(j, "its base blocks are damaged");
+			continue;
+		}
 		err = gr_reader_add_memory(j->r, index, range->start,
 					   range->end);
 		if (!err)
@@ -551,23 +580,6 @@ static struct gr_error *add_bases(struct gr_jemalloc *j)
 			err = gr_runtime_step(j->r->spec->rt, 4);
 	}
 	return err;
-}
-
-bool gr_jemalloc_is_unused(struct gr_jemalloc *j)
-{
-	uint64_t pages, sum = 0;
-
-	// Bounded by the arenas: GR_JE_MOST_ARENAS.
-	for (size_t i = 0; i < j->arenas.size; i++) {
-		if (!gr_view_word(&j->r->view,
-				  j->arenas.data[i].addr +
-					  j->layout->arena_nactive,
-				  &pages) ||
-		    pages > MOST_OWN_PAGES)
-			return false;
-		sum += pages;
-	}
-	return j->bins_at && !j->nknown && sum <= MOST_OWN_PAGES;
 }
 
 struct gr_error *gr_jemalloc_read_extents(struct gr_jemalloc *j)
