@@ -40,6 +40,9 @@
 #define HEAP_BYTES 0x10000
 #define STACKS (SLAB + 64 * 9)
 
+/* Blocks like the first one of a base. */
+#define DECOYS UINT64_C(0x7ffff8000000)
+
 /* A thread's cache. */
 #define TLS UINT64_C(0x7ffff4000000)
 #define FAST (TLS + 0x100)
@@ -467,6 +470,78 @@ static void cached_of_other_class(struct world *w)
 	put(w, STACKS + 16, SMALL);
 }
 
+/* An extent of an arena that the array lacks. */
+static void unknown_arena(struct world *w)
+{
+	put_extent(w, 5, HEAP + HEAP_BYTES, 0x1000,
+		   bits_of(GR_JE_RETAINED, NONE, false, 0) | 3);
+}
+
+/* All counters fit, that of base memory included. */
+static void huge_base_block(struct world *w)
+{
+	put(w, BLOCK, 1 << 28);
+	put(w, BASE + 3896, 1 << 28);
+}
+
+static void extent_in_base_block(struct world *w)
+{
+	put_extent(w, 5, BLOCK + 0x1f0000, 0x1000,
+		   bits_of(GR_JE_RETAINED, NONE, false, 0));
+	put(w, ARENA + NRETAINED, 8);
+}
+
+static void odd_large_block(struct world *w)
+{
+	put(w, EXTENT(2) + 8, LARGE + 0x48);
+}
+
+/* A page slab has all extents; the last one ends a page behind it. */
+static void extent_behind_page_slab(struct world *w)
+{
+	static const uint64_t page_slab = BLOCK + 0x30000;
+	uint64_t bytes = (2 << 20) - (RETAINED - HEAP) + 0x1000, bits;
+
+	for (unsigned int i = 0; i < 5; i++) {
+		memcpy(&bits, fake_find(&w->image, EXTENT(i), 8), 8);
+		put(w, EXTENT(i), bits | 1 << 14);
+		put(w, EXTENT(i) + GR_JE_EXTENT_PS, page_slab);
+	}
+	put(w, page_slab, HEAP);
+	put(w, EXTENT(4) + 16, bytes);
+	put(w, ARENA + NRETAINED, bytes >> 12);
+}
+
+/* Words of the data look like bases, and the text of the version is missing. */
+static void put_decoys(struct world *w, unsigned int count)
+{
+	memset(fake_find(&w->image, TEXT, 0x1000), 0, 0x1000);
+	for (unsigned int i = 0; i < count; i++) {
+		uint64_t block = DECOYS + i * (UINT64_C(2) << 20);
+
+		map(w, block, 0x1000, PF_R | PF_W, NULL);
+		put(w, block, 2 << 20);
+		put(w, DATA + 8 * i, block + 192);
+	}
+}
+
+static void many_decoys(struct world *w)
+{
+	put_decoys(w, 8);
+}
+
+/* The base is found behind a few of them. */
+TEST(few_decoys)
+{
+	struct world *w = create();
+
+	put_decoys(w, 7);
+	seal(w);
+	assert_null(read_it(w, 0));
+	check_healthy(w);
+	destroy(w);
+}
+
 static const struct damage_case damage_cases[] = {
 	{ "a loop of base blocks", loop_of_base_blocks, IGNORED },
 	{ "a base block without an end", block_without_end, IGNORED },
@@ -494,6 +569,13 @@ static const struct damage_case damage_cases[] = {
 	{ "a block that is cached twice", cached_twice, UNCHECKED },
 	{ "a cached block that is free", cached_and_free, UNCHECKED },
 	{ "a cached block of another class", cached_of_other_class, UNCHECKED },
+	{ "an arena that is not known", unknown_arena, UNCHECKED },
+	{ "a huge base block", huge_base_block, UNCHECKED },
+	{ "an extent in a base block", extent_in_base_block, UNCHECKED },
+	{ "an odd large block", odd_large_block, UNCHECKED },
+	{ "an extent behind its page slab", extent_behind_page_slab,
+	  UNCHECKED },
+	{ "many words that look like bases", many_decoys, IGNORED },
 };
 
 TEST_ROWS(damage, damage_cases, c)
@@ -519,6 +601,58 @@ TEST_ROWS(damage, damage_cases, c)
 	uint64_t polls = w->polls.seen, step = polls / 16 + 1;
 	for (uint64_t last = 1; last <= polls; last += step)
 		polls_check_ended(&w->polls, read_it(w, last));
+	destroy(w);
+}
+
+/* Read with a recorder, and keep only what was recorded, as a saved file does. */
+static void save(struct world *w)
+{
+	const struct gr_mapping_vector *list = &w->residency.mappings.list;
+	struct gr_recorder recorder = { 0 };
+	struct gr_word_set words = { 0 };
+
+	w->rt.recorder = &recorder;
+	assert_null(read_it(w, 0));
+	w->rt.recorder = NULL;
+	assert_true(gr_recorder_list_words(&recorder, &words));
+	gr_recorder_deinit(&recorder);
+	for (size_t i = 0; i < list->size; i++)
+		for (uint64_t at = list->data[i].start; at < list->data[i].end;
+		     at += 8)
+			if (!gr_word_set_has(&words, at, 8))
+				put(w, at, 0);
+	gr_word_set_deinit(&words);
+}
+
+/* A saved file has the damage, too. */
+TEST_ROWS(saved_damage, damage_cases, c)
+{
+	struct world *w = create();
+
+	c->damage(w);
+	seal(w);
+	save(w);
+	assert_null(read_it(w, 0));
+	assert_int_equal(w->native.blocks.list.size, 0);
+	assert_int_equal(w->native.allocators.size, c->outcome != IGNORED);
+	for (size_t i = 0; i < w->native.allocators.size; i++) {
+		const struct gr_native_allocator *allocator =
+			&w->native.allocators.data[i];
+
+		assert_true(!allocator->refusal == (c->outcome == UNCHECKED));
+		assert_true(allocator->refusal || !allocator->is_checked);
+	}
+	destroy(w);
+}
+
+TEST(saved)
+{
+	struct world *w = create();
+
+	seal(w);
+	save(w);
+	assert_null(read_it(w, 0));
+	check_healthy(w);
 	destroy(w);
 }
 
