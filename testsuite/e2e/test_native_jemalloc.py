@@ -288,7 +288,11 @@ def rows_of(target):
     }
 
 
-KEPT = ("in_use_blocks", "in_use_bytes", "cached_bytes", "mapped_bytes")
+def kept_of(row):
+    """The bytes of an arena that something counts. Only a cache itself tells
+    where its blocks end."""
+    taken = row["in_use_bytes"] + row["cached_bytes"]
+    return taken, row["mapped_bytes"]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -318,7 +322,6 @@ def test_damaged_word(farm, tmp_path, library):
         unchecked += not all(row["checked"] for row in rows.values())
         for key, row in rows.items():
             if row["checked"]:
-                was = {name: expected[key][name] for name in KEPT}
-                now = {name: row[name] for name in KEPT}
+                was, now = kept_of(expected[key]), kept_of(row)
                 assert now == was, (seed, kind, hex(address))
     assert answers > MUTANTS / 2 and unchecked > 0
