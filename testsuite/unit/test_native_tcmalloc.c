@@ -269,6 +269,7 @@ static const struct damage_case damage_cases[] = {
 	{ "a leaf at an odd address", ROOT_WORD + 8, LEAF + 0x200001,
 	  DAMAGED_MAP },
 	{ "a span that is not at hand", WORD(1), 0x10000, NOT_HERE },
+	{ "a span at an odd address", WORD(1), SPAN(1) + 1, DAMAGED_SPANS },
 	{ "a page that leads to another span", WORD(1), SPAN(0),
 	  DAMAGED_SPANS },
 	{ "a page without a span", WORD(1), 0, NULL },
@@ -313,6 +314,41 @@ TEST_ROWS(damage, damage_cases, c)
 	if (c->reason)
 		assert_string_equal(arena->reason, c->reason);
 	check_glibc(w);
+	native_destroy(w);
+}
+
+/* The arena is damaged; no block of it is kept. */
+static void check_damaged(struct native_world *w, const char *reason)
+{
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_true(w->polls.seen < MOST_POLLS);
+	assert_string_equal(arena_of(w)->reason, reason);
+	assert_int_equal(count_blocks(w), 0);
+	check_glibc(w);
+}
+
+/* The blocks of a class are larger than its spans. */
+TEST(large_class)
+{
+	struct native_world *w = create();
+
+	put(w, SIZES + 3200 + 8 * 15, 3);
+	put(w, SPAN(1) + 40, 15 << 16);
+	check_damaged(w, "a span of it is damaged");
+	native_destroy(w);
+}
+
+/* A small span says that it has many slots, and there is no memory for them. */
+TEST(not_mapped)
+{
+	struct native_world *w = create();
+
+	put(w, SIZES + 3200 + 8 * 1, 32);
+	put_span(w, 2, 4, 32, 1 << 16);
+	put(w, STATS, 36 << SHIFT);
+	check_damaged(w, "its memory is not mapped");
+	assert_int_equal(arena_of(w)->in_use_blocks, SLOTS - NFREE + 1);
 	native_destroy(w);
 }
 

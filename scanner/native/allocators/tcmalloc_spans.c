@@ -172,6 +172,18 @@ static bool read_page(struct walk *w, uint64_t page, uint64_t *ret)
 
 // --------------------------------------------------------------------- spans
 
+/* Is all of a range mapped? */
+static bool is_mapped(const struct gr_tcmalloc *t, uint64_t start, uint64_t end)
+{
+	const struct gr_mapping *m;
+
+	// Bounded by the mappings: each step passes one.
+	while (start < end &&
+	       (m = gr_native_mapping_at(t->r->spec->residency, start)))
+		start = m->end;
+	return start >= end;
+}
+
 /* Number the slots of a span. */
 static void set_slots(struct walk *w, struct gr_tcmalloc_span *span)
 {
@@ -183,6 +195,7 @@ static void set_slots(struct walk *w, struct gr_tcmalloc_span *span)
 		return;
 	if (class >= sizes->count ||
 	    span->bytes != sizes->pages[class] << t->heap.shift ||
+	    span->bytes < sizes->bytes[class] ||
 	    span->bytes / sizes->bytes[class] > MOST_SLOTS ||
 	    t->nslots + MOST_SLOTS > GR_NBLOCK_MAX) {
 		fail(w, "a span of it is damaged");
@@ -203,6 +216,10 @@ static struct gr_error *add_span(struct walk *w, uint64_t page, uint64_t at)
 	uint64_t most = (t->heap.system_bytes - all) >> shift;
 	uint64_t word[SPAN_WORDS], last;
 
+	if (at % GR_WORD_BYTES) {
+		fail(w, "its spans are damaged");
+		return NULL;
+	}
 	if (!gr_view_copy(&t->r->view, at, word, sizeof(word))) {
 		w->has_failed = true;
 		gr_arena_miss(gr_tcmalloc_arena(t));
@@ -223,6 +240,11 @@ static struct gr_error *add_span(struct walk *w, uint64_t page, uint64_t at)
 	    span.place > GR_TCMALLOC_RETURNED ||
 	    !read_page(w, page + word[1] - 1, &last) || last != at) {
 		fail(w, "its spans are damaged");
+		return NULL;
+	}
+	// Blocks are never more than the memory has room for.
+	if (!is_mapped(t, span.start, span.start + span.bytes)) {
+		fail(w, "its memory is not mapped");
 		return NULL;
 	}
 	set_slots(w, &span);
@@ -512,18 +534,6 @@ static struct gr_error *find_metadata(struct memory *m)
 
 // -------------------------------------------------------------------- memory
 
-/* Is all of a range mapped? */
-static bool is_mapped(const struct gr_tcmalloc *t, uint64_t start, uint64_t end)
-{
-	const struct gr_mapping *m;
-
-	// Bounded by the mappings: each step passes one.
-	while (start < end &&
-	       (m = gr_native_mapping_at(t->r->spec->residency, start)))
-		start = m->end;
-	return start >= end;
-}
-
 struct gr_error *gr_tcmalloc_add_memory(struct gr_tcmalloc *t)
 {
 	_cleanup_(memory_deinit) struct memory m = { .t = t };
@@ -534,9 +544,6 @@ struct gr_error *gr_tcmalloc_add_memory(struct gr_tcmalloc *t)
 	for (size_t i = 0; !err && i < m.runs.size; i++) {
 		uint64_t start = m.runs.data[i].start, end = m.runs.data[i].end;
 
-		if (!is_mapped(t, start, end))
-			gr_arena_fail(gr_tcmalloc_arena(t),
-				      "its memory is not mapped");
 		err = gr_reader_add_memory(t->r, t->arena, start, end);
 		if (!err)
 			err = gr_runtime_step(t->r->spec->rt, 4);
