@@ -379,6 +379,58 @@ TEST_ROWS(refused, refused_cases, c)
 	native_destroy(w);
 }
 
+/* A second page heap that looks as good: none is the one. */
+TEST(two_heaps)
+{
+	struct native_world *w = create();
+	uint64_t end = DATA + DATA_BYTES, bytes = DATA_BYTES;
+	uint64_t shift = end - DATA;
+
+	native_map(w, end, bytes, PF_R | PF_W, LIBRARY);
+	for (unsigned int i = 0; i < 256; i++)
+		put_ring(w, FREE + shift + 48 * i);
+	for (uint64_t set = SETS + shift; set < FREE + shift; set += 48)
+		fake_words(&w->image, set, 0, 0, 0, set + 8, set + 8, 0);
+	put(w, ALLOCATOR + shift, TEXT + 0x10);
+	fake_words(&w->image, STATS + shift, 1 << SHIFT, 0, 0, 1 << SHIFT);
+	put(w, STATS + shift + 80, 1 << SHIFT);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_true(is_tcmalloc(&w->native.allocators.data[0]));
+	assert_string_equal(w->native.allocators.data[0].refusal,
+			    "has structures that were not found");
+	native_destroy(w);
+}
+
+/* Memory directly above data may be bss, but not much of it. */
+static const struct {
+	const char *name;
+	uint64_t offset;
+	bool is_found;
+} bss_cases[] = {
+	{ "in bss", 0x100, true },
+	{ "at the end of what may be bss", 0xffffe0, true },
+	{ "behind what may be bss", 0x1000100, false },
+};
+
+TEST_ROWS(bss, bss_cases, c)
+{
+	struct native_world *w = create();
+	uint64_t bss = DATA + DATA_BYTES;
+
+	native_map_anonymous(w, bss, 0x1200000);
+	put(w, HEADS, 0);
+	put(w, bss + c->offset, CACHED);
+	put(w, bss + c->offset - 8, 1);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	const struct gr_native_arena *arena = arena_of(w);
+	assert_int_equal(arena->is_checked, c->is_found);
+	if (!c->is_found)
+		assert_string_equal(arena->reason, NO_CACHES);
+	native_destroy(w);
+}
+
 /* All words of the root lead to the same leaf: it is not walked so often. */
 TEST(many_leaves)
 {

@@ -50,12 +50,14 @@ static int compare_heads(const void *a, const void *b)
 	return x->cache < y->cache ? -1 : x->cache > y->cache;
 }
 
-/* Does a cache repeat the sizes of all classes? */
-static bool is_cache(struct gr_tcmalloc *t, uint64_t cache)
+/* Does a cache repeat the sizes of all classes? @p steps counts those that were
+ * compared. */
+static bool is_cache(struct gr_tcmalloc *t, uint64_t cache, uint32_t *steps)
 {
 	uint64_t word;
 
-	for (uint32_t i = t->sizes.count; i-- > 0;)
+	*steps = 0;
+	for (uint32_t i = t->sizes.count; i-- > 0; ++*steps)
 		if (!gr_view_word(&t->r->view,
 				  cache + i * GR_TCMALLOC_CACHE_LIST_BYTES +
 					  LIST_SIZE,
@@ -70,14 +72,14 @@ static struct gr_error *try_cache(void *ctx, uint64_t at, uint64_t word)
 	struct head_search *s = ctx;
 	struct gr_runtime *rt = s->t->r->spec->rt;
 	const struct head head = { word, at };
+	uint32_t steps;
 
 	if (word % 16 || word < LEAST_ADDRESS || word >> MOST_ADDRESS_BITS)
 		return NULL;
-	if (!is_cache(s->t, word))
-		return gr_runtime_step(rt, 1);
-	struct gr_error *err =
-		gr_runtime_append(rt, head_vector, &s->heads, head);
-	return err ? err : gr_runtime_step(rt, s->t->sizes.count);
+	struct gr_error *err = NULL;
+	if (is_cache(s->t, word, &steps))
+		err = gr_runtime_append(rt, head_vector, &s->heads, head);
+	return err ? err : gr_runtime_step(rt, steps + 1);
 }
 
 /* Walk the list from @p cache on, which is no list if *@p ret is 0. Each cache
@@ -89,6 +91,7 @@ static struct gr_error *walk_caches(struct gr_tcmalloc *t, uint64_t cache,
 	struct gr_view *view = &t->r->view;
 	uint64_t before = 0, count = 0;
 	struct gr_error *err = NULL;
+	uint32_t steps;
 
 	*ret = 0;
 	// Bounded by the memory at hand: no cache is passed twice.
@@ -96,7 +99,7 @@ static struct gr_error *walk_caches(struct gr_tcmalloc *t, uint64_t cache,
 		uint64_t link = cache + t->layout->next;
 
 		if (!gr_view_has(view, link + 8, before) ||
-		    !is_cache(t, cache) || count > UINT32_MAX)
+		    !is_cache(t, cache, &steps) || count > UINT32_MAX)
 			return NULL;
 		if (list)
 			err = gr_runtime_append(rt, gr_addr_vector, list,
@@ -105,7 +108,7 @@ static struct gr_error *walk_caches(struct gr_tcmalloc *t, uint64_t cache,
 		if (!gr_view_word(view, link, &cache))
 			return NULL;
 		if (!err)
-			err = gr_runtime_step(rt, t->sizes.count);
+			err = gr_runtime_step(rt, steps + 1);
 	}
 	*ret = count;
 	return err;

@@ -41,6 +41,8 @@ enum {
 	HEAP_CACHE_BITS = 16, /* pagemap_cache_ */
 	HEAP_SLOW_CACHE_BITS = 12,
 	LEAST_ADDRESS = 0x10000,
+	/* Bss of a file that cannot be read. */
+	MOST_BSS_BYTES = 16 << 20,
 };
 
 // --------------------------------------------------------------------- words
@@ -71,6 +73,35 @@ static struct gr_error *each_word_in(struct gr_native_reader *r,
 	return err;
 }
 
+/* Cut what is no data of the file: bss may be joined with memory behind it, and
+ * a mapping directly above data need not be bss. */
+static struct gr_error *cut_data(struct gr_native_reader *r,
+				 struct gr_mapping *m)
+{
+	struct gr_runtime *rt = r->spec->rt;
+
+	if (m->path)
+		return NULL;
+	if (gr_image_module_at(rt->image, m->start) != SIZE_MAX)
+		return gr_native_module_end(rt, m->start, m->end, &m->end);
+	if (m->end - m->start > MOST_BSS_BYTES)
+		m->end = m->start + MOST_BSS_BYTES;
+	return NULL;
+}
+
+/* Call a function with each word of a part of a file's data. */
+static struct gr_error *each_word_of(struct gr_native_reader *r,
+				     const struct gr_module_data *data,
+				     gr_tcmalloc_word *fn, void *ctx)
+{
+	struct gr_mapping m = data->mapping;
+	struct gr_error *err = cut_data(r, &m);
+
+	if (!err)
+		err = each_word_in(r, &m, fn, ctx);
+	return err ? err : gr_runtime_step(r->spec->rt, 1);
+}
+
 struct gr_error *gr_tcmalloc_each_word(struct gr_native_reader *r,
 				       const char *path, gr_tcmalloc_word *fn,
 				       void *ctx)
@@ -80,8 +111,8 @@ struct gr_error *gr_tcmalloc_each_word(struct gr_native_reader *r,
 
 	while (!err && gr_module_data_next(r, &data)) {
 		if (!strcmp(data.path, path))
-			err = each_word_in(r, &data.mapping, fn, ctx);
-		if (!err)
+			err = each_word_of(r, &data, fn, ctx);
+		else
 			err = gr_runtime_step(r->spec->rt, 1);
 	}
 	return err;
@@ -180,9 +211,7 @@ struct gr_error *gr_tcmalloc_find_central(struct gr_native_reader *r,
 
 	while (!err && gr_module_data_next(r, &data)) {
 		s.path = data.path;
-		err = each_word_in(r, &data.mapping, try_central, &s);
-		if (!err)
-			err = gr_runtime_step(r->spec->rt, 1);
+		err = each_word_of(r, &data, try_central, &s);
 	}
 	*count = s.count;
 	return err;
@@ -407,7 +436,8 @@ static struct gr_error *try_heap(void *ctx, uint64_t at, uint64_t word)
 		if (!is_heap(t, view, free, shift, &heap))
 			continue;
 		// Two of them are none.
-		heap.is_torn |= t->heap.free != 0;
+		if (t->heap.free)
+			heap.free = UINT64_MAX;
 		t->heap = heap;
 		break;
 	}
@@ -421,6 +451,8 @@ static struct gr_error *find_heap(struct gr_tcmalloc *t)
 	struct gr_view view = t->r->view;
 	struct gr_tcmalloc_heap heap;
 
+	if (t->heap.free == UINT64_MAX)
+		t->heap.free = 0;
 	view.is_recording = true;
 	// Record what it was told by.
 	if (!err && t->heap.free)
