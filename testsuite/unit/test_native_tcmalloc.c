@@ -43,6 +43,7 @@ enum {
 	NFREE = 7, /* two of the span, a batch of two, three of a cache */
 	PAGES = 6,
 	LEAF_BYTES = 1 << 21,
+	CHUNK_BYTES = 8 << 20,
 	MOST_POLLS = 1000,
 };
 
@@ -130,14 +131,15 @@ static void put_cache(struct native_world *w)
 	put(w, COUNT, 1);
 }
 
-static struct native_world *create(void)
+/* The program, with so many bytes that have the metadata. */
+static struct native_world *create_with(uint64_t metadata_bytes)
 {
 	static const char version[] = "\0gperftools 2.10";
 	struct native_world *w = native_create(true);
 
 	native_map(w, TEXT, 0x1000, PF_R | PF_X, LIBRARY);
 	native_map(w, DATA, DATA_BYTES, PF_R | PF_W, LIBRARY);
-	native_map_anonymous(w, LEAF, LEAF_BYTES + 0x20000);
+	native_map_anonymous(w, LEAF, metadata_bytes);
 	native_map_anonymous(w, MEMORY, PAGES << SHIFT);
 	memcpy(fake_find(&w->image, TEXT, 64), version, sizeof(version));
 	put_sizes(w);
@@ -145,6 +147,11 @@ static struct native_world *create(void)
 	put_spans(w);
 	put_cache(w);
 	return w;
+}
+
+static struct native_world *create(void)
+{
+	return create_with(CHUNK_BYTES);
 }
 
 // -------------------------------------------------------------------- checks
@@ -210,6 +217,70 @@ TEST(blocks)
 	assert_non_null(gr_native_memory_at(&w->native, SPAN(2)));
 	check_glibc(w);
 	native_destroy(w);
+}
+
+// ----------------------------------------------------------------- metadata
+
+#define CHUNK_WORDS (DATA + 0x200)
+#define ALLOC (LEAF + 0x220000) /* metadata_chunk_alloc_ */
+#define LEFT (LEAF + CHUNK_BYTES - ALLOC)
+#define BETWEEN (SPANS + 0x1000) /* spans and the cache */
+#define UNUSED (LEAF + 0x300000)
+
+/* Words that may tell the newest chunk. */
+static const struct {
+	const char *name;
+	uint64_t left, alloc, bytes;
+	bool is_chunk;
+} chunk_cases[] = {
+	{ "the words of the chunk", LEFT, ALLOC, ALLOC - LEAF, true },
+	{ "more bytes in older chunks", LEFT, ALLOC, 0x400000, true },
+	{ "bytes that are left at no alignment", LEFT - 8, ALLOC + 8,
+	  ALLOC - LEAF, false },
+	{ "a count of threads and two pointers", 13, LEAF + 0x7ffff0, SPANS,
+	  false },
+	{ "an end in a page", LEFT, ALLOC + 16, ALLOC - LEAF, false },
+	{ "a pointer for the bytes", LEFT, ALLOC, SPANS, false },
+	{ "fewer bytes than the structures have", CHUNK_BYTES - 0x1000,
+	  LEAF + 0x1000, 0x200000, false },
+	{ "a whole chunk", CHUNK_BYTES, LEAF + CHUNK_BYTES, 0x400000, false },
+	{ "a chunk behind the structures", LEFT, ALLOC + CHUNK_BYTES,
+	  ALLOC - LEAF, false },
+};
+
+TEST_ROWS(chunks, chunk_cases, c)
+{
+	struct native_world *w = create_with(CHUNK_BYTES + 0x100000);
+
+	fake_words(&w->image, CHUNK_WORDS, c->left, c->alloc, c->bytes);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_true(arena_of(w)->is_checked);
+	assert_int_equal(gr_native_memory_at(&w->native, UNUSED) != NULL,
+			 c->is_chunk);
+	assert_int_equal(gr_native_memory_at(&w->native, BETWEEN) != NULL,
+			 c->is_chunk);
+	assert_non_null(gr_native_memory_at(&w->native, CACHED));
+	assert_null(gr_native_memory_at(&w->native, LEAF + CHUNK_BYTES));
+	native_destroy(w);
+}
+
+/* What lies between structures is metadata only where all is chunks. */
+TEST(between)
+{
+	for (unsigned int more = 0; more < 2; more++) {
+		struct native_world *w = create_with(CHUNK_BYTES +
+						     more * GR_PAGE_BYTES);
+
+		native_seal(w);
+		assert_null(native_read(w, 0));
+		assert_true(arena_of(w)->is_checked);
+		assert_int_equal(gr_native_memory_at(&w->native, BETWEEN) !=
+					 NULL,
+				 !more);
+		assert_null(gr_native_memory_at(&w->native, UNUSED));
+		native_destroy(w);
+	}
 }
 
 // ------------------------------------------------------------------- damage

@@ -19,6 +19,7 @@
 enum {
 	SPAN_WORDS = GR_TCMALLOC_SPAN_BYTES / GR_WORD_BYTES,
 	MOST_SLOTS = UINT16_MAX, /* the reference count has 16 bits */
+	CHUNK_ALIGNMENT = 16,
 	/* Structures of one kind are cut from pieces of so many bytes. */
 	PIECE_BYTES = 128 << 10,
 };
@@ -317,7 +318,7 @@ struct memory {
 	struct gr_native_range_vector runs;  /* of spans, by address */
 	struct gr_native_range_vector known; /* structures, by address */
 	struct gr_native_range_vector gaps;  /* that hold these, by address */
-	uint64_t gap_bytes;
+	uint64_t gap_bytes, known_bytes;
 	uint64_t counted;   /* the address of the counter; 0: none fits */
 	uint64_t window[2]; /* the words before, and their address */
 	uint64_t window_at;
@@ -386,7 +387,13 @@ static struct gr_error *add_known(struct memory *m)
 		if (!err)
 			err = gr_runtime_step(rt, 2);
 	}
-	return err ? err : gr_native_sort_ranges(rt, &m->known);
+	if (!err)
+		err = gr_native_sort_ranges(rt, &m->known);
+	for (size_t i = 0; !err && i < m->known.size; i++) {
+		m->known_bytes += m->known.data[i].end - m->known.data[i].start;
+		err = gr_runtime_step(rt, 1);
+	}
+	return err;
 }
 
 /* The memory between spans that holds @p at; false if there is none. */
@@ -452,8 +459,22 @@ static struct gr_error *try_counter(void *ctx, uint64_t at, uint64_t word)
 	return NULL;
 }
 
-/* Are three words metadata_chunk_avail_, metadata_chunk_alloc_ and
- * metadata_system_bytes_? */
+/* Can three words be metadata_chunk_avail_, metadata_chunk_alloc_ and
+ * metadata_system_bytes_? All structures that were found are metadata. Much more
+ * than these and the memory of the program is no number of bytes, but the address
+ * of something. */
+static bool are_chunk_words(const struct memory *m, uint64_t left,
+			    uint64_t alloc, uint64_t bytes)
+{
+	uint64_t all = m->t->heap.system_bytes + m->known_bytes + CHUNK_BYTES;
+
+	return left && left < CHUNK_BYTES && !(left % CHUNK_ALIGNMENT) &&
+	       alloc >= CHUNK_BYTES && !((alloc + left) % GR_PAGE_BYTES) &&
+	       !(bytes % 8) && bytes >= CHUNK_BYTES - left &&
+	       bytes >= m->known_bytes && bytes < all;
+}
+
+/* Does a word end the three words of the newest chunk? */
 static struct gr_error *try_chunk(void *ctx, uint64_t at, uint64_t word)
 {
 	struct memory *m = ctx;
@@ -464,8 +485,7 @@ static struct gr_error *try_chunk(void *ctx, uint64_t at, uint64_t word)
 	m->window[0] = m->window_at + 8 == at ? alloc : 0;
 	m->window[1] = word;
 	m->window_at = at;
-	if (!left || left >= CHUNK_BYTES || alloc < CHUNK_BYTES ||
-	    m->chunk.end || CHUNK_BYTES - left > word || word % 8 || alloc % 8)
+	if (m->chunk.end || !are_chunk_words(m, left, alloc, word))
 		return NULL;
 	chunk.start = alloc + left - CHUNK_BYTES;
 	chunk.end = chunk.start + CHUNK_BYTES;
@@ -480,13 +500,15 @@ static struct gr_error *try_chunk(void *ctx, uint64_t at, uint64_t word)
 }
 
 /* The end of the structures from number *@p i on that are cut from one piece, or
- * from pieces that touch. */
+ * from pieces that touch. What is between them is surely metadata only if all
+ * memory around is chunks: the program may have moved the break in between. */
 static uint64_t join_known(const struct memory *m, size_t *i)
 {
 	const struct gr_native_range *list = m->known.data;
 	struct gr_native_range gap;
 	uint64_t end = list[*i].end;
-	bool has_gap = gap_at(m, list[*i].start, &gap);
+	bool has_gap = gap_at(m, list[*i].start, &gap) &&
+		       (gap.end - gap.start) % CHUNK_BYTES == 0;
 
 	for (++*i; *i < m->known.size; ++*i) {
 		if (!has_gap || list[*i].start - end >= PIECE_BYTES ||
