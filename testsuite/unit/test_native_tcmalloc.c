@@ -269,8 +269,8 @@ TEST_ROWS(chunks, chunk_cases, c)
 TEST(between)
 {
 	for (unsigned int more = 0; more < 2; more++) {
-		struct native_world *w = create_with(CHUNK_BYTES +
-						     more * GR_PAGE_BYTES);
+		struct native_world *w =
+			create_with(CHUNK_BYTES + more * GR_PAGE_BYTES);
 
 		native_seal(w);
 		assert_null(native_read(w, 0));
@@ -472,6 +472,81 @@ TEST(two_heaps)
 			    "has structures that were not found");
 	native_destroy(w);
 }
+
+// ----------------------------------------------------------------- several
+
+#define OTHER_TEXT UINT64_C(0x7fffe2000000)
+#define OTHER_DATA UINT64_C(0x7fffe3000000)
+
+/* A copy of the library, whose page heap has the same spans. */
+static void put_copy(struct native_world *w, const char *path)
+{
+	native_map(w, OTHER_TEXT, 0x1000, PF_R | PF_X, path);
+	native_map(w, OTHER_DATA, DATA_BYTES, PF_R | PF_W, path);
+	memcpy(fake_find(&w->image, OTHER_TEXT, 0x1000),
+	       fake_find(&w->image, TEXT, 0x1000), 0x1000);
+	memcpy(fake_find(&w->image, OTHER_DATA, DATA_BYTES),
+	       fake_find(&w->image, DATA, DATA_BYTES), DATA_BYTES);
+	for (uint64_t at = OTHER_DATA; at < OTHER_DATA + DATA_BYTES; at += 8)
+		if (get(w, at) - DATA < DATA_BYTES)
+			put(w, at, get(w, at) - DATA + OTHER_DATA);
+}
+
+/* Two instances have the same memory: only the first one may have it. */
+TEST(same_memory)
+{
+	struct native_world *w = create();
+
+	put_copy(w, "/opt/libtcmalloc.so.4");
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_int_equal(w->native.allocators.size, 3);
+	assert_true(w->native.arenas.data[0].is_checked);
+	assert_int_equal(count_blocks(w), SLOTS - NFREE + 1);
+	assert_true(is_tcmalloc(&w->native.allocators.data[1]));
+	assert_false(w->native.arenas.data[1].is_checked);
+	assert_string_equal(w->native.arenas.data[1].reason,
+			    "another allocator has its memory, too");
+	assert_int_equal(gr_native_memory_at(&w->native, MEMORY)->arena, 0);
+	native_destroy(w);
+}
+
+/* They cannot be told from each other by their file. */
+TEST(same_file)
+{
+	struct native_world *w = create();
+
+	put_copy(w, LIBRARY);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_int_equal(w->native.allocators.size, 2);
+	assert_string_equal(w->native.allocators.data[0].refusal,
+			    "is in one file twice");
+	native_destroy(w);
+}
+
+/* There are more arrays of lists than are read. */
+TEST(many_instances)
+{
+	enum { LISTS = 32, COPIES = 17 };
+	struct native_world *w = create();
+
+	native_map(w, OTHER_DATA, COPIES * LISTS * 1216, PF_R | PF_W, "/x");
+	for (unsigned int i = 0; i < COPIES * LISTS; i++) {
+		put(w, OTHER_DATA + 1216 * i + 8, i % LISTS);
+		put_ring(w, OTHER_DATA + 1216 * i + 16);
+		put_ring(w, OTHER_DATA + 1216 * i + 64);
+	}
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_true(w->polls.seen < MOST_POLLS);
+	assert_int_equal(w->native.allocators.size, 2);
+	assert_string_equal(w->native.allocators.data[0].refusal,
+			    "is there more than 16 times");
+	native_destroy(w);
+}
+
+// ------------------------------------------------------------------- limits
 
 /* Memory directly above data may be bss, but not much of it. */
 static const struct {

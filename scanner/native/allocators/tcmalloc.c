@@ -50,6 +50,8 @@ static const struct gr_tcmalloc_layout layouts[] = {
 };
 static const char not_known[] =
 	"is not known: goref reads 2.7, and 2.8.1 to 2.18.1";
+static const char no_version[] =
+	"cannot be read without its library, which tells the version";
 
 static void tcmalloc_deinit(struct gr_tcmalloc *t)
 {
@@ -308,26 +310,77 @@ static struct gr_error *read_instance(struct gr_native_reader *r,
 	if (err || t.layout)
 		return err ? err : read_known(&t);
 	return gr_reader_refuse(r, "tcmalloc", t.version,
-				*t.version ? not_known :
-					     "has no version that can be read");
+				*t.version ? not_known : no_version);
+}
+
+// ------------------------------------------------------------------- several
+
+bool gr_tcmalloc_meets_taken(struct gr_tcmalloc *t, uint64_t start,
+			     uint64_t end)
+{
+	const struct gr_native_range_vector *list = &t->r->taken;
+	size_t n = gr_count_before(list->size, i, list->data[i].end <= start);
+
+	if (n == list->size || list->data[n].start >= end)
+		return false;
+	gr_arena_fail(gr_tcmalloc_arena(t),
+		      "another allocator has its memory, too");
+	return true;
+}
+
+/* Add the memory from number @p first on to what is taken. */
+static struct gr_error *take(struct gr_native_reader *r, size_t first)
+{
+	const struct gr_native_range_vector *from = &r->native->memory;
+	struct gr_runtime *rt = r->spec->rt;
+	struct gr_error *err = NULL;
+
+	for (size_t i = first; !err && i < from->size; i++) {
+		err = gr_runtime_append(rt, gr_native_range_vector, &r->taken,
+					from->data[i]);
+		if (!err)
+			err = gr_runtime_step(rt, 1);
+	}
+	return err ? err : gr_native_sort_ranges(rt, &r->taken);
+}
+
+/* Read instance number @p i, or refuse all that are in one file. */
+static struct gr_error *read_at(struct gr_native_reader *r,
+				const struct gr_tcmalloc_instance *found,
+				size_t count, size_t i)
+{
+	size_t before = 0, behind = 0, first = r->native->memory.size;
+
+	for (size_t k = 0; k < count; k++) {
+		if (k != i && !strcmp(found[k].path, found[i].path))
+			*(k < i ? &before : &behind) += 1;
+	}
+	if (before)
+		return NULL;
+	if (behind)
+		return gr_reader_refuse(r, "tcmalloc", "",
+					"is in one file twice");
+	struct gr_error *err = read_instance(r, &found[i]);
+	return err ? err : take(r, first);
 }
 
 static struct gr_error *read_tcmalloc(struct gr_native_reader *r)
 {
-	struct gr_tcmalloc_instance found[MOST_INSTANCES];
+	struct gr_tcmalloc_instance found[MOST_INSTANCES + 1];
 	size_t count = 0;
 	struct gr_error *err =
-		gr_tcmalloc_find_central(r, found, MOST_INSTANCES, &count);
+		gr_tcmalloc_find_central(r, found, MOST_INSTANCES + 1, &count);
 
-	for (size_t i = 0; !err && i < count; i++) {
-		size_t same = 0;
-
-		for (size_t k = 0; k < count; k++)
-			same += !strcmp(found[k].path, found[i].path);
-		// Two in one file are none.
-		if (same == 1)
-			err = read_instance(r, &found[i]);
-	}
+	if (err)
+		return err;
+	// A saved file has them all, so that it gives the same.
+	for (size_t i = 0; i < count; i++)
+		gr_tcmalloc_record_central(r, &found[i]);
+	if (count > MOST_INSTANCES)
+		return gr_reader_refuse(r, "tcmalloc", "",
+					"is there more than 16 times");
+	for (size_t i = 0; !err && i < count; i++)
+		err = read_at(r, found, count, i);
 	return err;
 }
 

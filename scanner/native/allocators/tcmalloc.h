@@ -134,6 +134,11 @@ struct gr_tcmalloc_instance {
 typedef struct gr_error *gr_tcmalloc_word(void *ctx, uint64_t at,
 					  uint64_t word);
 
+/** tcmalloc: does an allocator that was read before have memory in
+ * [@p start, @p end)? The arena fails then. */
+bool gr_tcmalloc_meets_taken(struct gr_tcmalloc *t, uint64_t start,
+			     uint64_t end);
+
 /** tcmalloc_find: call a function with each word of data of the file @p path that
  * is at hand. */
 struct gr_error *gr_tcmalloc_each_word(struct gr_native_reader *r,
@@ -146,6 +151,10 @@ struct gr_error *gr_tcmalloc_find_central(struct gr_native_reader *r,
 					  struct gr_tcmalloc_instance *ret,
 					  size_t most,
 					  size_t *count) GR_MUST_CHECK;
+
+/** tcmalloc_find: record what an instance was found by. */
+void gr_tcmalloc_record_central(struct gr_native_reader *r,
+				const struct gr_tcmalloc_instance *at);
 
 /** tcmalloc_find: find the size classes and the page heap of an instance. */
 struct gr_error *gr_tcmalloc_find(struct gr_tcmalloc *t) GR_MUST_CHECK;

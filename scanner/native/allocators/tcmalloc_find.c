@@ -217,6 +217,16 @@ struct gr_error *gr_tcmalloc_find_central(struct gr_native_reader *r,
 	return err;
 }
 
+void gr_tcmalloc_record_central(struct gr_native_reader *r,
+				const struct gr_tcmalloc_instance *at)
+{
+	struct gr_view view = r->view;
+	bool is_torn;
+
+	view.is_recording = true;
+	(void)is_central(&view, at->central, at->list_bytes, &is_torn);
+}
+
 // -------------------------------------------------------------- size classes
 
 /** Where SizeMap has its tables. */
@@ -462,12 +472,7 @@ static struct gr_error *find_heap(struct gr_tcmalloc *t)
 
 struct gr_error *gr_tcmalloc_find(struct gr_tcmalloc *t)
 {
-	struct gr_view view = t->r->view;
-	struct gr_error *err;
-	bool is_torn;
+	struct gr_error *err = find_sizes(t);
 
-	view.is_recording = true;
-	(void)is_central(&view, t->central, t->central_bytes, &is_torn);
-	err = find_sizes(t);
 	return err ? err : find_heap(t);
 }

@@ -566,18 +566,20 @@ struct gr_error *gr_tcmalloc_add_memory(struct gr_tcmalloc *t)
 	for (size_t i = 0; !err && i < m.runs.size; i++) {
 		uint64_t start = m.runs.data[i].start, end = m.runs.data[i].end;
 
-		err = gr_reader_add_memory(t->r, t->arena, start, end);
+		if (!gr_tcmalloc_meets_taken(t, start, end))
+			err = gr_reader_add_memory(t->r, t->arena, start, end);
 		if (!err)
 			err = gr_runtime_step(t->r->spec->rt, 4);
 	}
 	for (size_t i = 0; !err && i < m.gaps.size; i++) {
 		uint64_t start = m.gaps.data[i].start, end = m.gaps.data[i].end;
 
+		err = gr_runtime_step(t->r->spec->rt, 4);
+		if (err || gr_tcmalloc_meets_taken(t, start, end))
+			continue;
 		err = gr_reader_add_memory(t->r, t->arena, start, end);
 		if (!err)
 			err = gr_reader_add_other(t->r, t->arena, start, end);
-		if (!err)
-			err = gr_runtime_step(t->r->spec->rt, 4);
 	}
 	return err;
 }
