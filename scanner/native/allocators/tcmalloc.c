@@ -135,7 +135,8 @@ static struct gr_error *add_large(struct gr_tcmalloc *t,
 static struct gr_error *add_slots(struct gr_tcmalloc *t,
 				  const struct gr_tcmalloc_span *span)
 {
-	uint64_t bytes = t->sizes.bytes[span->size_class];
+	// A damaged span has no slots, and any class.
+	uint64_t bytes = span->slots ? t->sizes.bytes[span->size_class] : 0;
 	struct gr_error *err = NULL;
 
 	for (uint32_t i = 0; !err && i < span->slots; i++) {
