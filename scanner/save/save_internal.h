@@ -18,8 +18,8 @@ struct gr_error *gr_save_note_c_words(struct gr_stop *stop) GR_MUST_CHECK;
  * of the heap, of data and bss, and of stacks. */
 struct gr_error *gr_save_note_pointers(struct gr_stop *stop) GR_MUST_CHECK;
 
-/** pointers.c: clear registers that are no addresses of the target. Of others, the
- * bits stay that tell what a thread does in its system call. */
+/** pointers.c: clear registers that are no addresses of the target, but for the
+ * bits that tell what a thread does in its system call. */
 void gr_save_scrub_registers(const struct gr_runtime *rt, struct gr_regs *regs);
 
 /** paths.c: copy the lists of mappings to @p saved, with no path that is a

@@ -265,7 +265,7 @@ TEST_ROWS(chunks, chunk_cases, c)
 	native_destroy(w);
 }
 
-/* What lies between structures is metadata only where all is chunks. */
+/* Memory between structures is metadata only where all is chunks. */
 TEST(between)
 {
 	for (unsigned int more = 0; more < 2; more++) {

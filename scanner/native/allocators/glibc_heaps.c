@@ -38,7 +38,8 @@ struct gr_error *gr_glibc_add_region(struct gr_glibc *g, uint32_t index,
 
 	region.arena = index;
 	if (region.end < region.start || region.end > MOST_ADDRESS) {
-		gr_arena_fail(arena, "an address range of its memory is invalid");
+		gr_arena_fail(arena,
+			      "an address range of its memory is invalid");
 		return NULL;
 	}
 	if (region.start < region.end &&

@@ -7,11 +7,8 @@
 /* glibc is the last one: its large blocks are searched in memory that no other
  * allocator has. */
 static const struct gr_allocator *const allocators[] = {
-	&gr_allocator_jemalloc,
-	&gr_allocator_mimalloc,
-	&gr_allocator_musl,
-	&gr_allocator_tcmalloc,
-	&gr_allocator_glibc,
+	&gr_allocator_jemalloc, &gr_allocator_mimalloc, &gr_allocator_musl,
+	&gr_allocator_tcmalloc, &gr_allocator_glibc,
 };
 
 // -------------------------------------------------------------------- memory

@@ -55,7 +55,8 @@ struct gr_error *gr_reader_add_memory(struct gr_native_reader *r,
 	struct gr_native_arena *arena = &r->native->arenas.data[index];
 
 	if (end < start || end > MOST_ADDRESS) {
-		gr_arena_fail(arena, "an address range of its memory is invalid");
+		gr_arena_fail(arena,
+			      "an address range of its memory is invalid");
 		return NULL;
 	}
 	if (start < end && gr_reader_meets_go(r, start, end)) {
@@ -102,7 +103,8 @@ struct gr_error *gr_reader_add_block(struct gr_native_reader *r,
 
 	if (list->list.size >= GR_NBLOCK_MAX ||
 	    bytes / GR_BLOCK_UNIT > UINT32_MAX) {
-		gr_arena_fail(of, "it has too many blocks, or one that is too large");
+		gr_arena_fail(
+			of, "it has too many blocks, or one that is too large");
 		return NULL;
 	}
 	of->in_use_blocks++;

@@ -249,8 +249,8 @@ static int tell(const struct settings *settings, struct totals *totals)
 
 	for (int i = 0; i < worker_count; i++)
 		lists[i] = &workers[i].events;
-	return truth_write(settings, all_slots, MOST_SLOTS, lists,
-			   worker_count, totals);
+	return truth_write(settings, all_slots, MOST_SLOTS, lists, worker_count,
+			   totals);
 }
 
 int fill_heap(const struct settings *settings, struct totals *totals)
