@@ -18,7 +18,7 @@
 #define HEAPS "its list of heaps is damaged"
 #define NO_HEAPS "its heaps were not found"
 #define OVERLAP "its memory overlaps another arena's"
-#define IN_GO "its memory is in the heap of Go"
+#define IN_GO "its memory overlaps the Go heap"
 #define NOT_COUNTED "nothing tells how many blocks it has"
 #define OTHERS "malloc counts other blocks than were found"
 #define THREADS "the cache of a thread could not be read"

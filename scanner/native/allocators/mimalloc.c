@@ -339,23 +339,6 @@ static struct gr_error *read_copy(struct finder *f,
 					     m.first_arena);
 }
 
-/* Add the memory of a copy, from number @p first on, to what is taken: a segment
- * belongs to one copy. */
-static struct gr_error *take(struct gr_native_reader *r, size_t first)
-{
-	const struct gr_native_range_vector *from = &r->native->memory;
-	struct gr_runtime *rt = r->spec->rt;
-	struct gr_error *err = NULL;
-
-	for (size_t i = first; !err && i < from->size; i++) {
-		err = gr_runtime_append(rt, gr_native_range_vector, &r->taken,
-					from->data[i]);
-		if (!err)
-			err = gr_runtime_step(rt, 1);
-	}
-	return err ? err : gr_native_sort_ranges(rt, &r->taken);
-}
-
 static struct gr_error *read_mimalloc(struct gr_native_reader *r)
 {
 	_cleanup_(finder_deinit) struct finder f = { .r = r };
@@ -370,7 +353,7 @@ static struct gr_error *read_mimalloc(struct gr_native_reader *r)
 
 		err = read_copy(&f, &f.roots.data[i]);
 		if (!err && f.roots.size > 1)
-			err = take(r, before);
+			err = gr_reader_take(r, before);
 	}
 	return err;
 }

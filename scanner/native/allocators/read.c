@@ -2,7 +2,7 @@
 #include "native/allocators/read.h"
 
 #include "base/cleanup.h"
-#include "native/allocators/allocator.h"
+#include "native/allocators/reader.h"
 
 /* glibc is the last one: its large blocks are searched in memory that no other
  * allocator has. */
@@ -221,22 +221,6 @@ static void reader_deinit(struct gr_native_reader *r)
 	gr_native_range_vector_deinit(&r->taken);
 }
 
-/* Add the memory from number @p first on to what is taken. */
-static struct gr_error *take(struct gr_native_reader *r, size_t first)
-{
-	const struct gr_native_range_vector *from = &r->native->memory;
-	struct gr_runtime *rt = r->spec->rt;
-	struct gr_error *err = NULL;
-
-	for (size_t i = first; !err && i < from->size; i++) {
-		err = gr_runtime_append(rt, gr_native_range_vector, &r->taken,
-					from->data[i]);
-		if (!err)
-			err = gr_runtime_step(rt, 1);
-	}
-	return err ? err : gr_native_sort_ranges(rt, &r->taken);
-}
-
 static struct gr_error *read_all(const struct gr_native_spec *spec,
 				 struct gr_native *native)
 {
@@ -253,7 +237,7 @@ static struct gr_error *read_all(const struct gr_native_spec *spec,
 
 		err = allocators[i]->read(&reader);
 		if (!err)
-			err = take(&reader, before);
+			err = gr_reader_take(&reader, before);
 	}
 	if (err)
 		return err;

@@ -35,6 +35,21 @@ bool gr_reader_meets_go(const struct gr_native_reader *r, uint64_t start,
 	       list->data[n].index <= (end - 1) >> GR_ARENA_SHIFT;
 }
 
+struct gr_error *gr_reader_take(struct gr_native_reader *r, size_t first)
+{
+	const struct gr_native_range_vector *from = &r->native->memory;
+	struct gr_runtime *rt = r->spec->rt;
+	struct gr_error *err = NULL;
+
+	for (size_t i = first; !err && i < from->size; i++) {
+		err = gr_runtime_append(rt, gr_native_range_vector, &r->taken,
+					from->data[i]);
+		if (!err)
+			err = gr_runtime_step(rt, 1);
+	}
+	return err ? err : gr_native_sort_ranges(rt, &r->taken);
+}
+
 /* Append a range that is not empty to one of the lists. */
 static struct gr_error *append(struct gr_native_reader *r,
 			       struct gr_native_range_vector *list,

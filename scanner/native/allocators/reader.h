@@ -42,6 +42,11 @@ struct gr_error *gr_reader_add_arena(struct gr_native_reader *r, uint64_t addr,
 bool gr_reader_meets_go(const struct gr_native_reader *r, uint64_t start,
 			uint64_t end);
 
+/** Add the memory of arenas from number @p first of gr_native.memory on to what is
+ * taken: no other allocator, and no other copy of one, may have it. */
+struct gr_error *gr_reader_take(struct gr_native_reader *r,
+				size_t first) GR_MUST_CHECK;
+
 /** Append [@p start, @p end) to the memory of an arena, and to its
  * mapped_bytes. The arena fails if the range is invalid, or in the heap of Go. */
 struct gr_error *gr_reader_add_memory(struct gr_native_reader *r,

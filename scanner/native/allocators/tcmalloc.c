@@ -329,22 +329,6 @@ bool gr_tcmalloc_meets_taken(struct gr_tcmalloc *t, uint64_t start,
 	return true;
 }
 
-/* Add the memory from number @p first on to what is taken. */
-static struct gr_error *take(struct gr_native_reader *r, size_t first)
-{
-	const struct gr_native_range_vector *from = &r->native->memory;
-	struct gr_runtime *rt = r->spec->rt;
-	struct gr_error *err = NULL;
-
-	for (size_t i = first; !err && i < from->size; i++) {
-		err = gr_runtime_append(rt, gr_native_range_vector, &r->taken,
-					from->data[i]);
-		if (!err)
-			err = gr_runtime_step(rt, 1);
-	}
-	return err ? err : gr_native_sort_ranges(rt, &r->taken);
-}
-
 /* Read instance number @p i, or refuse all that are in one file. */
 static struct gr_error *read_at(struct gr_native_reader *r,
 				const struct gr_tcmalloc_instance *found,
@@ -362,7 +346,7 @@ static struct gr_error *read_at(struct gr_native_reader *r,
 		return gr_reader_refuse(r, "tcmalloc", "",
 					"is in one file twice");
 	struct gr_error *err = read_instance(r, &found[i]);
-	return err ? err : take(r, first);
+	return err ? err : gr_reader_take(r, first);
 }
 
 static struct gr_error *read_tcmalloc(struct gr_native_reader *r)
