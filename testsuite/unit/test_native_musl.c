@@ -26,6 +26,7 @@
 #define MOVED (SINGLE + 0x23000) /* one slot, of more than 1 MiB */
 #define NESTED (LARGES + 16 + 4080)
 #define HUGE_START (UINT64_C(1) << 45)
+#define STACK UINT64_C(0x7ffff4000000)
 #define SECRET UINT64_C(0x1234567890abcdef)
 #define PATH "/lib/ld-musl-x86_64.so.1"
 
@@ -488,7 +489,6 @@ TEST(high_addresses)
 	put_header(w, high + 16, 0, 5, 0);
 	native_seal(w);
 	assert_null(native_read(w, 0));
-	check_bounds(w);
 	assert_true(w->native.arenas.data[0].is_checked);
 	const struct gr_block_vector *list = &w->native.blocks.list;
 	assert_int_equal(list->data[list->size - 1].addr, high + 16);
@@ -529,9 +529,7 @@ TEST(no_header)
 	w->threads[0].regs.call = CALL_MMAP;
 	native_seal(w);
 	assert_null(native_read(w, 0));
-	check_bounds(w);
 	assert_true(w->native.arenas.data[0].is_checked);
-	assert_true(gr_native_is_foreign(&w->native, slot));
 	assert_false(gr_native_is_free(&w->native, slot + 64));
 	assert_true(is_root(w, &threads, slot, slot + 288));
 	assert_false(is_root(w, &threads, slot - 8, slot));
@@ -562,8 +560,6 @@ TEST(old_malloc)
 }
 
 // ------------------------------------------------------------------- threads
-
-#define STACK UINT64_C(0x7ffff4000000)
 
 enum { MAP_BYTES = 0x6000, GUARD_BYTES = 0x2000, STACK_BYTES = 0x3000 };
 
@@ -658,33 +654,49 @@ TEST(stack)
 
 // -------------------------------------------------------------------- motion
 
-struct call_case {
-	const char *name;
-	uint16_t machine;
-	bool is_in_call;
-	uint64_t call;
-	unsigned int reg;
-	uint64_t bits;
-};
+/* A thread is in Go's handler of a signal, in a call, and was in malloc(); or it
+ * waited. */
+TEST(interrupted)
+{
+	static const struct gr_elf file;
+	const uint64_t context = STACK + 0x800;
+	struct native_world *w = setup();
 
-static const struct call_case call_cases[] = {
-	{ "the command of futex", EM_X86_64, true, CALL_FUTEX, GR_REG_RSI,
-	  127 },
-	{ "on arm64", EM_AARCH64, true, 98, 1, 127 },
-	{ "its value", EM_X86_64, true, CALL_FUTEX, GR_REG_RDX, 0 },
-	{ "another call", EM_X86_64, true, CALL_MMAP, GR_REG_RSI, 0 },
-	{ "no call", EM_X86_64, false, CALL_FUTEX, GR_REG_RSI, 0 },
-};
+	zero_block(w);
+	w->threads[0].regs.call = CALL_PAUSE;
+	w->threads[0].regs.value[GR_REG_RSP] = STACK + 0x400;
+	w->image.elf = &file;
+	native_map_anonymous(w, STACK, 0x1000);
+	w->rt.layout.vars.allm = STACK;
+	w->rt.layout.m.alllink.off = 8;
+	w->rt.layout.g.stack_hi.off = 8;
+	fake_words(&w->image, STACK, STACK + 16, 0, STACK + 32, 0);
+	fake_words(&w->image, STACK + 32, STACK, STACK + 0x1000);
+	fake_words(&w->image, context + 16, STACK, 0, 0x1000);
+	// rip, eflags, cs
+	fake_words(&w->image, context + 168, PROGRAM + 8, 2, 0x33);
+	native_seal(w);
+	assert_null(native_read(w, 0));
+	assert_string_equal(w->native.arenas.data[0].reason, FRESH);
+	fake_set(&w->image, PROGRAM + 6, 0x050f, 2);
+	assert_null(native_read(w, 0));
+	assert_null(w->native.arenas.data[0].reason);
+	native_destroy(w);
+}
 
 /* A saved file has these bits of registers, beside addresses. */
-TEST_ROWS(call_bits, call_cases, c)
+TEST(call_bits)
 {
-	const struct gr_regs regs = { .is_in_call = c->is_in_call,
-				      .call = c->call };
+	const struct gr_arch *arch = &gr_arch_x86_64;
+	struct gr_regs regs = { .is_in_call = true, .call = CALL_FUTEX };
 
-	assert_int_equal(gr_native_call_bits(gr_arch_find(c->machine), &regs,
-					     c->reg),
-			 c->bits);
+	assert_int_equal(gr_native_call_bits(arch, &regs, GR_REG_RSI), 127);
+	assert_int_equal(gr_native_call_bits(arch, &regs, GR_REG_RDX), 0);
+	regs.is_in_call = false;
+	assert_int_equal(gr_native_call_bits(arch, &regs, GR_REG_RSI), 0);
+	regs = (struct gr_regs){ .is_in_call = true, .call = 98 };
+	assert_int_equal(gr_native_call_bits(arch, &regs, GR_REG_RSI), 0);
+	assert_int_equal(gr_native_call_bits(&gr_arch_arm64, &regs, 1), 127);
 }
 
 GR_SUITE_WITH("musl", polls_set_alarm, NULL)

@@ -3,13 +3,16 @@
 
 #include "native/motion.h"
 
+#include "base/chain.h"
 #include "base/cleanup.h"
+#include "goruntime/sched/signal.h"
 #include "inferior/elf.h"
 
 enum {
 	/* Slots that free() is not done with: at most one of a thread, also of
 	 * the threads that a process had before a fork. */
 	MOST_LEAVING = 64,
+	MOST_THREADS = 1 << 22, /* the kernel's limit */
 };
 
 static void musl_deinit(struct gr_musl *m)
@@ -20,23 +23,92 @@ static void musl_deinit(struct gr_musl *m)
 	gr_blocks_deinit(&m->blocks);
 }
 
+/* Append the stack of a g, if it has one. The ranges are those of no arena; each
+ * has a number of its own, so that none are joined. */
+static struct gr_error *add_stack_of(struct gr_runtime *rt, uint64_t g,
+				     struct gr_native_range_vector *ret)
+{
+	struct gr_native_range stack = { .arena = ret->size };
+	struct gr_error *err = gr_image_read_u64(
+		rt->image, g + rt->layout.g.stack_lo.off, &stack.start);
+
+	if (!err)
+		err = gr_image_read_u64(
+			rt->image, g + rt->layout.g.stack_hi.off, &stack.end);
+	return err || stack.start >= stack.end ?
+		       err :
+		       gr_runtime_append(rt, gr_native_range_vector, ret,
+					 stack);
+}
+
+/* List the stacks of Go's signal handlers. */
+static struct gr_error *list_signal_stacks(struct gr_runtime *rt,
+					   struct gr_native_range_vector *ret)
+{
+	struct gr_chain chain = { .limit = MOST_THREADS };
+	uint64_t at, gsignal;
+	struct gr_error *err =
+		gr_image_read_u64(rt->image, rt->layout.vars.allm, &at);
+
+	while (!err && at && gr_chain_step(&chain, at)) {
+		err = gr_image_read_u64(
+			rt->image, at + rt->layout.m.gsignal.off, &gsignal);
+		if (!err && gsignal)
+			err = add_stack_of(rt, gsignal, ret);
+		if (!err)
+			err = gr_image_read_u64(
+				rt->image, at + rt->layout.m.alllink.off, &at);
+		if (!err)
+			err = gr_runtime_step(rt, 16);
+	}
+	gr_error_catch(&err, GR_ERROR_FAULT);
+	gr_error_catch(&err, GR_ERROR_NOT_SAVED);
+	return err ? err : gr_native_sort_ranges(rt, ret);
+}
+
+/* May a thread be in malloc() or free(), or was it, before Go handles a signal?
+ * The call that the handler makes is not what it interrupted. */
+static struct gr_error *is_at_work(const struct gr_musl *m,
+				   const struct gr_native_range_vector *stacks,
+				   const struct gr_regs *regs, bool *ret)
+{
+	struct gr_runtime *rt = m->r->spec->rt;
+	uint64_t sp = regs->value[rt->arch->sp];
+	size_t i = gr_count_before(stacks->size, k, stacks->data[k].end <= sp);
+	struct gr_error *err = gr_native_is_moving(rt, regs, m->r->native, ret);
+	struct gr_regs before;
+	bool is_found = false;
+
+	if (err || *ret || i == stacks->size || sp < stacks->data[i].start)
+		return err;
+	err = gr_signal_interrupted(rt, stacks->data[i].start,
+				    stacks->data[i].end, regs, &before,
+				    &is_found);
+	gr_error_catch(&err, GR_ERROR_NOT_SAVED);
+	if (err || !is_found)
+		return err;
+	before.is_in_call = false;
+	return gr_native_is_moving(rt, &before, m->r->native, ret);
+}
+
 /* Count the threads that may be in malloc() or free(). Those that wait there are
  * at no header. */
 static struct gr_error *count_at_work(const struct gr_musl *m, size_t *ret)
 {
+	_cleanup_(gr_native_range_vector_deinit) struct gr_native_range_vector
+		stacks = { 0 };
 	struct gr_runtime *rt = m->r->spec->rt;
 	size_t n;
 	const struct gr_target_thread *threads =
 		gr_image_threads(rt->image, &n);
-	struct gr_error *err = NULL;
+	struct gr_error *err = list_signal_stacks(rt, &stacks);
 
 	*ret = 0;
 	for (size_t i = 0; !err && i < n; i++) {
-		const struct gr_regs *regs = &threads[i].regs;
-		bool is_at_work = false;
+		bool is_there = false;
 
-		err = gr_native_is_moving(rt, regs, m->r->native, &is_at_work);
-		*ret += is_at_work;
+		err = is_at_work(m, &stacks, &threads[i].regs, &is_there);
+		*ret += is_there;
 		if (!err)
 			err = gr_runtime_step(rt, 16);
 	}
