@@ -625,8 +625,7 @@ TEST_ROWS(thread, thread_cases, c)
 	}
 }
 
-/* The stack of a thread whose stack pointer is elsewhere is in use as far as
- * anybody knows, unless others say where their struct pthread is. */
+/* A stack may be in use unless threads say where their struct pthread is. */
 TEST(stack)
 {
 	const uint64_t td = STACK + 0x3b00;
@@ -654,8 +653,7 @@ TEST(stack)
 
 // -------------------------------------------------------------------- motion
 
-/* A thread is in Go's handler of a signal, in a call, and was in malloc(); or it
- * waited. */
+/* A thread in Go's handler of a signal was in malloc(), or waited. */
 TEST(interrupted)
 {
 	static const struct gr_elf file;
