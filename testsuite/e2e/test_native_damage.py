@@ -13,7 +13,7 @@ import natives
 from asking import run_goref
 from natives import CENTRAL
 
-MUTANTS = int(os.environ.get("GOREF_MUTATIONS", "600"))
+MUTANTS = int(os.environ.get("GOREF_MUTATIONS", "400"))
 PARTS = 4
 
 

@@ -30,7 +30,7 @@ LIBRARIES = {
     "jemalloc-5.2.1": "5.2.1",
 }
 ENDS = sorted({RELEASES[0], RELEASES[-1]})
-MUTANTS = 60
+MUTANTS = int(os.environ.get("GOREF_MUTATIONS", "20"))
 OPTIONS = (
     "narenas:1",
     "tcache:false",
@@ -89,8 +89,11 @@ def test_kinds(farm, library, kind):
     allocators.check(target_of(farm, library, kind), "jemalloc")
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("library", ["jemalloc", "jemalloc-5.2.1"])
+@pytest.mark.parametrize(
+    "library, options",
+    [("jemalloc", row) for row in OPTIONS]
+    + [("jemalloc-5.2.1", row) for row in OPTIONS[:4]],
+)
 def test_options(farm, library, options):
     target = target_of(farm, library, options=options)
     allocators.check(target, "jemalloc")
@@ -324,4 +327,4 @@ def test_damaged_word(farm, tmp_path, library):
             if row["checked"]:
                 was, now = kept_of(expected[key]), kept_of(row)
                 assert now == was, (seed, kind, hex(address))
-    assert answers > MUTANTS / 2 and unchecked > 0
+    assert answers > MUTANTS / 2 and (unchecked > 0 or MUTANTS < 60)

@@ -19,7 +19,7 @@ from toolchains import RELEASES, Variant
 
 ENDS = sorted({RELEASES[0], RELEASES[-1]})
 FULL, MINIMAL = "tcmalloc", "tcmalloc-minimal"
-KINDS = {"core": MANY, "gcore": FEW, "live": MANY}
+KINDS = {"core": MANY, "gcore": FEW, "live": FEW}
 SETTINGS = {
     "without the break": {"TCMALLOC_SKIP_SBRK": "true"},
     "only the break": {"TCMALLOC_SKIP_MMAP": "true"},
