@@ -319,9 +319,12 @@ static struct gr_error *add_inside(struct finder *f, uint32_t arena,
 	return err;
 }
 
-/* Add the part of [start, end) that no arena of C has. */
-static struct gr_error *add_outside(struct finder *f, uint64_t start,
-				    uint64_t end)
+/* Add [start, end): by @p add_rest what no arena of C has, and the program's own
+ * in arenas. Arenas may be in data of files, too: musl takes the rest of pages. */
+static struct gr_error *
+add_outside(struct finder *f, uint64_t start, uint64_t end,
+	    struct gr_error *(*add_rest)(struct finder *f, uint64_t start,
+					 uint64_t end))
 {
 	const struct gr_native_range_vector *list = &f->spec->native->memory;
 	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
@@ -332,14 +335,14 @@ static struct gr_error *add_outside(struct finder *f, uint64_t start,
 		uint64_t from = range->start > start ? range->start : start;
 		uint64_t to = range->end < end ? range->end : end;
 
-		err = add_foreign(f, start, from);
+		err = add_rest(f, start, from);
 		if (!err)
 			err = add_inside(f, range->arena, from, to);
 		start = to;
 		if (!err)
 			err = gr_runtime_step(f->spec->rt, 1);
 	}
-	return err ? err : add_foreign(f, start, end);
+	return err ? err : add_rest(f, start, end);
 }
 
 /* Add the part of a mapping that is not in the Go heap. */
@@ -353,7 +356,7 @@ static struct gr_error *add_mapping(struct finder *f,
 	for (uint64_t at = m->start; !err && at < m->end; at = next) {
 		gr_heap_arenas_before(f->spec->go_arenas, at, m->end, &stop,
 				      &next);
-		err = add_outside(f, at, stop);
+		err = add_outside(f, at, stop, add_foreign);
 		if (!err)
 			err = gr_runtime_step(f->spec->rt, 1);
 	}
@@ -404,30 +407,6 @@ static struct gr_error *add_data(struct finder *f, uint64_t start, uint64_t end)
 	return err ? err : add(f, GR_C_ROOT_DATA, start, end, 0);
 }
 
-/* Add data of files, but not the memory of arenas in it: musl takes the rest of
- * pages. */
-static struct gr_error *add_data_outside(struct finder *f, uint64_t start,
-					 uint64_t end)
-{
-	const struct gr_native_range_vector *list = &f->spec->native->memory;
-	size_t i = gr_count_before(list->size, k, list->data[k].end <= start);
-	struct gr_error *err = NULL;
-
-	for (; !err && i < list->size && list->data[i].start < end; i++) {
-		const struct gr_native_range *range = &list->data[i];
-		uint64_t from = range->start > start ? range->start : start;
-		uint64_t to = range->end < end ? range->end : end;
-
-		err = add_data(f, start, from);
-		if (!err)
-			err = add_inside(f, range->arena, from, to);
-		start = to;
-		if (!err)
-			err = gr_runtime_step(f->spec->rt, 1);
-	}
-	return err ? err : add_data(f, start, end);
-}
-
 /* Add a mapping that begins with data of the file @p path, or with none. */
 static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 				  const char *path)
@@ -441,7 +420,7 @@ static struct gr_error *add_whole(struct finder *f, struct gr_mapping m,
 	if (!err && path && is_shared_memory(f, path, m.start))
 		err = add(f, GR_C_ROOT_MEMORY, m.start, end, 0);
 	else if (!err)
-		err = add_data_outside(f, m.start, end);
+		err = add_outside(f, m.start, end, add_data);
 	f->like = (struct gr_c_root){ 0 };
 	f->is_first_stack = is_first_stack(&m);
 	m.start = end;
@@ -456,7 +435,7 @@ static struct gr_error *add_protected(struct finder *f,
 	if (gr_image_is_constant(f->spec->rt->image, m->start))
 		return NULL;
 	f->like = (struct gr_c_root){ .path = m->path };
-	return add_data_outside(f, m->start, m->end);
+	return add_outside(f, m->start, m->end, add_data);
 }
 
 struct gr_error *gr_c_roots_find(const struct gr_c_roots_spec *spec,

@@ -2,9 +2,9 @@
 /*
  * Blocks in caches of threads. Each arena has a ring of the caches of its
  * threads, and of those that a program has made. A cache has a stack for each
- * size class. Slots outside of a stack's part that is in use keep addresses of
- * blocks that the program has got since then, so that the block with the stacks,
- * which the allocator has taken from itself, is none of the program.
+ * size class. The stacks lie in a block that the allocator has taken from itself.
+ * That block is no block of the program, and no root: old slots keep addresses of
+ * blocks that the program has got since then.
  *
  * Without statistics the rings are empty. After fork() those of the child have
  * its only thread; what the others had in their caches belongs to nobody. Both
