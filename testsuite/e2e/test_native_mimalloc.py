@@ -170,7 +170,7 @@ def test_refused(farm, tmp_path, version, name):
 
 
 def check_refused(target, name, folder):
-    refusal = "is not known: goref reads 2.0.9 to 2.4.1"
+    refusal = "is not supported (goref reads 2.0.9 to 2.4.1)"
     [allocator] = [
         row
         for row in natives.native(target, status=3)["allocators"]

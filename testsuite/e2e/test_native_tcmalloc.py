@@ -183,7 +183,7 @@ def test_unknown_version(farm, tmp_path, version):
     path = tmp_path / library.name
     path.write_bytes(patched)
     target = filled(farm, str(path))
-    assert refusal(target).startswith("is not known: goref reads 2.7, ")
+    assert refusal(target).startswith("is not supported (goref reads 2.7, ")
 
 
 @pytest.mark.parametrize("library", [FULL, MINIMAL])

@@ -108,7 +108,7 @@ def test_several_allocators():
         "NativeHeap",
         name="mimalloc",
         version="3.0.1",
-        refusal="is not known: goref reads 2.0.9",
+        refusal="is not supported (goref reads 2.0.9)",
         arenas=[],
         sum=rows.make("NativeArena"),
     )
@@ -123,7 +123,7 @@ def test_several_allocators():
     order = [text.index(name) for name in ("jemalloc", "musl", "mimalloc")]
     assert order == sorted(order)
     assert text.count("PARTIAL: a block is missing") == 1
-    line = "mimalloc 3.0.1 is not known: goref reads 2.0.9; its blocks are "
+    line = "mimalloc 3.0.1 is not supported (goref reads 2.0.9); its blocks are "
     assert f"C memory: {line}not listed\n" in text
     names = [row["name"] for row in made.document()["allocators"]]
     assert names == ["jemalloc", "musl", "mimalloc"]

@@ -13,7 +13,7 @@ enum {
 	MARK_BYTES = 4, /* endbr64 */
 };
 
-static const char refusal[] = "is not known: goref reads 2.0.9 to 2.4.1";
+static const char refusal[] = "is not supported (goref reads 2.0.9 to 2.4.1)";
 
 /* A file of the program that has mi_version(). */
 struct copy {

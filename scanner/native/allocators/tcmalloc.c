@@ -49,7 +49,7 @@ static const struct gr_tcmalloc_layout layouts[] = {
 	{ "2.18.1", 128, true, 4128 },
 };
 static const char not_known[] =
-	"is not known: goref reads 2.7, and 2.8.1 to 2.18.1";
+	"is not supported (goref reads 2.7, and 2.8.1 to 2.18.1)";
 static const char no_version[] =
 	"cannot be read without its library, which tells the version";
 
