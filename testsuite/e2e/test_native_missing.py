@@ -153,7 +153,7 @@ def test_no_allocator_is_found(damaged):
     main = mutate_native.find_main(core)
     core.clear(main, mutate_native.STATE)
     lines = text(words)
-    assert lines[0].startswith("no C allocator that goref knows (glibc)")
+    assert lines[0].startswith("no C allocator that goref knows (glibc, ")
     assert lines[1:] == [
         "PARTIAL: the blocks of C are not known: there may be leaks"
     ]
