@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+from collections import Counter
 
 import pytest
 
@@ -52,14 +53,17 @@ def check_counters(target):
     text = (target.folder / "malloc_info").read_text()
     told = re.findall('<system type="current" size="([0-9]+)"/>', text)
     arenas, mapped = rows(document)
-    read = sorted(counter(row, "system_mem")[0] for row in arenas)
+    read = [counter(row, "system_mem")[0] for row in arenas]
     # The last one is the sum.
-    assert read == sorted(map(int, told[:-1]))
+    new = Counter(read) - Counter(map(int, told[:-1]))
+    new_bytes = truth.new_bytes(len(read))
+    assert sum(size * count for size, count in new.items()) == new_bytes
+    assert set(new) <= {test_native.NEW_ARENA}
     for row in arenas:
         read_, rebuilt = counter(row, "system_mem")
         assert read_ == rebuilt
     info = truth.told["mallinfo"]
-    assert sum(read) == info["arena"]
+    assert sum(read) == info["arena"] + new_bytes
     if mapped:
         assert counter(mapped, "n_mmaps") == (info["hblks"],) * 2
         assert counter(mapped, "mmapped_mem") == (info["hblkhd"],) * 2
