@@ -1418,15 +1418,19 @@ class GrowthBlock(NamedTuple):  # gr_growth_block
     index: int
     """The record's."""
     state: Literal["in_use", "mapped", "unknown"]
-    """"in_use": a block of a checked arena begins at the address and has room
-    for the bytes. "mapped": all of it is mapped, from the start of a page on,
-    and is neither an allocator's nor Go's nor a file's that the program runs.
-    "unknown": no walk tells."""
+    """"in_use": a block of a checked arena begins at the address, or holds it
+    where its arena aligns inside of blocks (mimalloc), and has room for the
+    bytes. "mapped": all of it is mapped,
+    from the start of a page on, and is neither an allocator's nor Go's nor a
+    file's that the program runs. "unknown": no walk tells."""
     bytes: int
     """Those of the block that the program may use; else those of the
     record."""
     resident_bytes: _Known | None
     """The part of these in memory; None: not known."""
+    block_bytes: int
+    """Those of the block as its allocator counts them, as in Native.sizes;
+    0: the state is not "in_use"."""
     is_held: bool | None  # if is_held_known
     """A path leads to the block, or a pointer into what is mapped; False: it
     is proven that none does, as for Scan.native_leaks(), which it never is of

@@ -67,24 +67,47 @@ static const char *state_name(enum gr_growth_block_state state)
 
 // -------------------------------------------------------------------- states
 
+/* The block at an address; or the one before it, where an arena may have given
+ * away an address inside of it; or GR_BLOCK_NONE. */
+static uint32_t block_of(const struct gr_native *native, uint64_t address)
+{
+	const struct gr_block_vector *list = &native->blocks.list;
+	uint32_t block = gr_blocks_from(&native->blocks, address);
+
+	if (block < list->size && list->data[block].addr == address)
+		return block;
+	if (!block ||
+	    !native->arenas.data[list->data[block - 1].arena].aligns_inside)
+		return GR_BLOCK_NONE;
+	return block - 1;
+}
+
+/* The bytes from an address on that the program may use of a block, which
+ * begins there or before it. */
+static uint64_t usable_from(const struct gr_block *block, uint64_t address)
+{
+	uint64_t end = block->addr + gr_block_usable_bytes(block);
+
+	return end > address ? end - address : 0;
+}
+
 /* The state of a record whose address is in an arena, and its block. */
 static enum gr_growth_block_state
 judge_in_arena(const struct finder *f, const struct gr_native_range *range,
 	       const struct gr_block_record *record, uint32_t *block)
 {
-	const struct gr_blocks *blocks = &f->native->blocks;
+	uint64_t usable;
 
 	if (!f->native->arenas.data[range->arena].is_checked ||
 	    gr_native_is_foreign(f->native, record->address))
 		return GR_GROWTH_BLOCK_UNKNOWN;
-	*block = gr_blocks_from(blocks, record->address);
-	if (*block == blocks->list.size)
+	*block = block_of(f->native, record->address);
+	if (*block == GR_BLOCK_NONE)
 		return GR_GROWTH_BLOCK_FREED;
-	const struct gr_block *found = &blocks->list.data[*block];
-	return found->addr == record->address &&
-			       gr_block_usable_bytes(found) >= record->bytes ?
-		       GR_GROWTH_BLOCK_IN_USE :
-		       GR_GROWTH_BLOCK_FREED;
+	usable = usable_from(&f->native->blocks.list.data[*block],
+			     record->address);
+	return usable && usable >= record->bytes ? GR_GROWTH_BLOCK_IN_USE :
+						   GR_GROWTH_BLOCK_FREED;
 }
 
 static enum gr_growth_block_state judge(const struct finder *f,
@@ -112,9 +135,11 @@ static enum gr_growth_block_state judge(const struct finder *f,
 static struct gr_error *describe_block(struct finder *f, uint32_t block,
 				       struct gr_growth_block *row)
 {
+	const struct gr_block *found = &f->native->blocks.list.data[block];
 	struct gr_block_facts facts;
 
-	row->bytes = gr_block_usable_bytes(&f->native->blocks.list.data[block]);
+	row->bytes = usable_from(found, f->records[row->index].address);
+	row->block_bytes = gr_block_bytes(found);
 	if (!f->blocks.native)
 		return NULL;
 	struct gr_error *err = gr_block_holders_find(&f->blocks, block, &facts);

@@ -4,8 +4,9 @@
  * use when it has ended, and who holds them.
  *
  * The walk of an allocator tells which blocks are in use. A block is freed for
- * certain if its address lies in a checked arena and no block in use begins there;
- * if the block that begins there is too small, and so is a later one; if the arena
+ * certain if its address lies in a checked arena and no block in use begins there,
+ * nor holds it, where an allocator aligns addresses inside of blocks (mimalloc); if
+ * that block is too small from there on, and so is a later one; if the arena
  * has given the memory back; or if nothing is mapped there. A later block at the same
  * address that is large enough cannot be told from the one that was recorded.
  */
@@ -24,14 +25,15 @@ struct gr_block_record {
 	uint64_t bytes; /**< As they were asked for. */
 };
 
-#define GR_GROWTH_BLOCK_STATES(X)                                        \
-	/** A block of a checked arena begins there and has room. */     \
-	X(IN_USE, "in_use")                                              \
+#define GR_GROWTH_BLOCK_STATES(X)                                           \
+	/** A block of a checked arena begins there and has room, or      \
+	 * holds the address where its arena aligns inside of blocks. */ \
+	X(IN_USE, "in_use")                                                 \
 	/** All of it is mapped, from the start of a page on, and is   \
-	 * neither an allocator's nor Go's nor a file's that runs. */ \
-	X(MAPPED, "mapped")                                              \
+	 * neither an allocator's nor Go's nor a file's that runs. */    \
+	X(MAPPED, "mapped")                                                 \
 	/** No walk tells: an arena that is not checked, the program's \
-	 * own memory in an arena, or memory of others. */ \
+	 * own memory in an arena, or memory of others. */    \
 	X(UNKNOWN, "unknown")
 
 enum gr_growth_block_state {
@@ -49,6 +51,9 @@ struct gr_growth_block {
 	 * record. */
 	uint64_t bytes;
 	uint64_t resident_bytes; /**< The part of these; UINT64_MAX: unknown. */
+	/** Those of the block as its allocator counts them (gr_block_bytes());
+	 * 0: the state is not in_use. */
+	uint64_t block_bytes;
 	/** A path leads to the block, or a pointer into the mapping; false: it is
 	 * proven that none does, which it never is of a mapping. */
 	bool is_held;

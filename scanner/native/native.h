@@ -46,6 +46,8 @@ struct gr_native_arena {
 	enum gr_native_doubt doubt;
 	/** A thread has its lock, and may be changing it. */
 	bool is_locked;
+	/** To align an address, it returns one inside of a block. */
+	bool aligns_inside;
 	/** The names of two counters of the allocator, or NULL; what they say
 	 * (UINT64_MAX: not known); and the same as it was found. */
 	const char *bytes_counter, *blocks_counter;

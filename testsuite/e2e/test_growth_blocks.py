@@ -2,6 +2,7 @@
 """Which blocks of C are still in use, and who holds them: against what the
 program says of each block that it has, has lost, and has freed."""
 
+import bisect
 import json
 import random
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import allocators
 import mutate
 import mutate_native
 import natives
@@ -26,8 +28,8 @@ FEW = ["100000"]  # operations of native_heap
 LARGE_BYTES = 3 << 20
 MOST = (1 << 64) - 1
 ODD = [0, 1, 15, 4096, 1 << 47, MOST - 15, MOST]
-NAMES = ["index", "state", "bytes", "resident_bytes", "is_held", "holder",
-         "type", "goroutine_id"]  # fmt: skip
+NAMES = ["index", "state", "bytes", "resident_bytes", "block_bytes", "is_held",
+         "holder", "type", "goroutine_id"]  # fmt: skip
 # The rows of a question, and the calls of the goroutines in them.
 ASK = """
 scan = heap._scan()
@@ -145,6 +147,42 @@ def test_blocks_of_heaps(farm, tmp_path, kind, threads):
 def test_blocks_of_releases(farm, tmp_path, variant):
     target = farm.target("native_heap", variant, "core", ["4", *FEW])
     check_heap(target, tmp_path)
+
+
+def is_used(starts, address, row):
+    """Is the memory around this address, as it was found, that of a block?
+    starts: of the blocks, sorted."""
+    end = address + row["bytes"]
+    first = bisect.bisect_left(starts, end - row["block_bytes"])
+    return first < len(starts) and starts[first] < end
+
+
+@pytest.mark.parametrize("name", allocators.INSTALLED)
+def test_blocks_of_allocators(farm, tmp_path, name):
+    """mimalloc aligns addresses inside of its blocks: a freed one may lie in a
+    block that is in use."""
+    env = allocators.preloaded(name)
+    target = farm.target("native_heap", CENTRAL, args=allocators.FEW, env=env)
+    truth = allocators.Truth(target)
+    starts = sorted(truth.blocks)
+    blocks = {*truth.blocks.items()}
+    late = {(address, usable + 4096) for address, usable in blocks}
+    freed = {(address, 1) for address in truth.freed}
+    found = Asked(target, blocks | late | freed, tmp_path)
+    assert set(found.states().values()) == {"in_use"}
+    assert blocks <= found.rows.keys()
+    for address, usable in blocks:
+        assert found.rows[address, usable]["bytes"] == usable
+        assert found.rows[address, usable]["block_bytes"] >= usable
+    others = found.rows.keys() - blocks
+    if name == "mimalloc":
+        others = {
+            record
+            for record in others
+            if not is_used(starts, record[0], found.rows[record])
+        }
+    # A library may have got the memory of a freed one.
+    assert len(others) <= allocators.OTHER_BLOCKS // 8
 
 
 @pytest.mark.parametrize("name", SETTINGS)

@@ -44,6 +44,7 @@ class Block(NamedTuple):
     state: str = "in_use"
     bytes: int = 72
     resident_bytes: int | None = 72
+    block_bytes: int = 80
     is_held: bool | None = False
     holder: str | None = None
     type: str | None = None

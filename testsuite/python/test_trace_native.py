@@ -387,9 +387,9 @@ def test_the_question():
     scan = Looked((Block(1),))
     found = native_look.question(scan, blocks, True, False)
     assert found == ((Block(1),), True, None, {112: 3})
-    assert found.room(Block(1, bytes=104)) == (104, 3)
-    assert found.room(Block(1, "unknown", 104)) is None
-    assert found.room(Block(1, bytes=88)) is None
+    assert found.room(Block(1, bytes=104, block_bytes=112)) == (104, 3)
+    assert found.room(Block(1, "unknown", 104, block_bytes=0)) is None
+    assert found.room(Block(1, bytes=112, block_bytes=120)) is None
     assert scan.asked == (struct.pack("<4Q", 16, 64, 32, 100), True)
     unknown = Looked((), False)
     assert not native_look.question(unknown, blocks, False, False).is_known

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from .waiting import Wait
 
 _MOST_IDS = 10_000  # goroutines that are asked for
-_WORD, _UNIT = 8, 16  # bytes of a header, and of sizes (native/blocks.h)
 
 
 class NativeLook(NamedTuple):
@@ -33,14 +32,8 @@ class NativeLook(NamedTuple):
         """All blocks in use that have the size of a row; None: not known."""
         if row.state != "in_use" or self.sizes is None:
             return None
-        blocks = self.sizes.get(_chunk(row.bytes))
+        blocks = self.sizes.get(row.block_bytes)
         return None if blocks is None else Room(row.bytes, blocks)
-
-
-def _chunk(usable_bytes: int) -> int:
-    """The size of a block with its header. A block with a mapping of its own
-    has a header of two words."""
-    return -(-(usable_bytes + _WORD) // _UNIT) * _UNIT
 
 
 def question(

@@ -245,6 +245,7 @@ static struct gr_error *add_arenas(struct gr_mimalloc *m)
 			return err;
 		struct gr_native_arena *arena = gr_mimalloc_arena(m, i);
 
+		arena->aligns_inside = true;
 		arena->blocks_counter = "used";
 		arena->counted_blocks = 0;
 		err = gr_runtime_step(m->r->spec->rt, 1);
