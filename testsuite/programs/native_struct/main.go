@@ -18,7 +18,6 @@ import "C"
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -30,7 +29,7 @@ const (
 	bufferBytes = 3000 // no pointers are in it
 	notesBytes  = 2048 // a class of its own
 	lostBytes   = 65536
-	tableBytes  = 816  // of the chunk of a struct table
+	tableBytes  = 816 // of the chunk of a struct table
 )
 
 type engine struct {
@@ -89,8 +88,10 @@ func lose(count int) sum {
 	return sum{int(lost.blocks), int(lost.bytes)}
 }
 
+// hex leaves no copy of the address on the heap, as package fmt does: it could
+// be in the tiny block that a P has, which is a root.
 func hex(pointer unsafe.Pointer) string {
-	return fmt.Sprintf("%#x", uintptr(pointer))
+	return "0x" + strconv.FormatUint(uint64(uintptr(pointer)), 16)
 }
 
 // numberOf is an argument, or what it stands for.
