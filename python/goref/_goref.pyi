@@ -1253,7 +1253,8 @@ class AllocFunction(NamedTuple):  # gr_alloc_function
     instruction."""
     object: _Path
     is_walked: bool
-    """The heap is glibc's, which Scan.native() walks. mmap() has no heap."""
+    """The heap is glibc's: the walk of it tells which blocks are free. mmap()
+    has no heap."""
 
 class AllocSampler(NamedTuple):  # gr_alloc_sampler
     """An object with the static probe otel_memory:alloc."""

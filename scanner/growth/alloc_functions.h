@@ -28,7 +28,7 @@ struct gr_alloc_function {
 	uint64_t addr;	    /**< The instruction to probe, in the process. */
 	const char *place;  /**< "emulated", "entry" */
 	const char *object; /**< The path of its file, as it is mapped. */
-	/** The heap is glibc's, which goref walks. */
+	/** The heap is glibc's: the walk of it tells which blocks are free. */
 	bool is_walked;
 };
 

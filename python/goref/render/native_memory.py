@@ -19,8 +19,8 @@ _OBJECTS = 4  # in a sentence
 
 
 class TracedAllocator(NamedTuple):
-    """An object whose functions are probed. is_walked: the look at the end
-    reads its heap."""
+    """An object whose functions are probed. is_walked: it is glibc, whose frees
+    have no probe, as the look at the end tells which blocks are free."""
 
     object: str
     is_walked: bool
@@ -216,14 +216,14 @@ def _free_lines(memory: NativeMemory, report: TraceReport) -> list[str]:
         lines += _walked_lines(memory, report, walked)
     if others and memory.is_whole:
         lines.append(
-            f"goref cannot walk the heap of {_names(others)}: its blocks are "
-            "those that were not seen freed"
+            f"the blocks of {_names(others)} are those that were not seen "
+            "freed"
         )
     elif others:
         lines.append(
-            f"goref cannot walk the heap of {_names(others)}: its blocks may "
-            "have been freed outside of the windows, so they are not proven to "
-            "be in use"
+            f"frees of {_names(others)} were only seen in the windows: blocks "
+            "that are not known to be in use may have been freed outside of "
+            "them"
         )
     return lines
 
