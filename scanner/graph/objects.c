@@ -57,8 +57,8 @@ static void fill_runs(struct gr_objects *o, const struct gr_run_spec *specs)
 		assert(specs[i].elem_bytes);
 		assert(!i || i == o->nfirst ||
 		       specs[i - 1].base + specs[i - 1].elem_bytes *
-						   specs[i - 1].nslots <=
-			       specs[i].base);
+						   specs[i - 1].nslots <
+			       specs[i].base + specs[i - 1].elem_bytes);
 		o->runs[i] = (struct gr_slot_run){
 			.base = specs[i].base,
 			.elem_bytes = specs[i].elem_bytes,

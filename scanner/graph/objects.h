@@ -32,8 +32,10 @@ struct gr_slot_run {
 /**
  * There may be two sequences of runs, as of two heaps: each rises by itself.
  *
- * Invariants: the runs [0, nfirst) rise by address and do not overlap, and so
- * do [nfirst, nruns); runs[nruns] is an end mark with first_slot == nslots and
+ * Invariants: the slots of the runs [0, nfirst) rise by address, and so do those
+ * of [nfirst, nruns). Only the last slot of a run may reach into the next run,
+ * whose bytes these are: a block of C has a header before its address, and its
+ * slot begins at the address. runs[nruns] is an end mark with first_slot == nslots and
  * first == count; type is NULL or has count elements.
  */
 struct gr_objects {
@@ -57,8 +59,8 @@ struct gr_run_spec {
 };
 
 /**
- * Number the slots of @p runs. The first @p nfirst rise by address and do not
- * overlap, and so do those behind them.
+ * Number the slots of @p runs. The first @p nfirst rise by address, and so do
+ * those behind them; only a last slot may reach into the next run.
  *
 
  * @param slots A bit for each slot of all runs: it becomes an object. Copied.

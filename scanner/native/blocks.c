@@ -36,19 +36,20 @@ static uint64_t end_of(const struct gr_block *block)
 	return block->addr + gr_block_usable_bytes(block);
 }
 
-/* Drop the blocks that begin inside an earlier one. The bytes of a block, from
- * its address on, end where the one behind it may begin. */
+/* Drop the blocks whose memory begins in that of an earlier one. */
 static uint64_t drop_overlaps(struct gr_block_vector *list)
 {
 	size_t kept = 0;
 	uint64_t dropped = 0, end = 0;
 
 	for (size_t i = 0; i < list->size; i++) {
-		if (list->data[i].addr < end) {
+		uint64_t start = gr_block_start(&list->data[i]);
+
+		if (start < end) {
 			dropped++;
 			continue;
 		}
-		end = list->data[i].addr + gr_block_bytes(&list->data[i]);
+		end = start + gr_block_bytes(&list->data[i]);
 		list->data[kept++] = list->data[i];
 	}
 	list->size = kept;

@@ -30,18 +30,23 @@ static void world_init(struct world *w)
 /* Blocks by chance: side by side or apart, some as large as several areas. */
 static void add_random(struct world *w, uint64_t *seed)
 {
-	uint64_t addr = below(seed, 2) ? 0x10 : 0x7f0000000010;
+	uint64_t start = below(seed, 2) ? 0x10 : 0x7f0000000010;
 
 	w->nall = below(seed, MAX_BLOCKS);
 	for (size_t i = 0; i < w->nall; i++) {
 		uint32_t units =
 			4 + below(seed, below(seed, 20) ? 80 : 40000000);
 
-		w->all[i] = (struct gr_block){ .addr = addr,
-					       .units = units,
-					       .header_words = below(seed, 3) };
-		addr += gr_block_bytes(&w->all[i]);
-		addr += 16 * below(seed, 2) * below(seed, 1 << below(seed, 24));
+		uint32_t header_words = below(seed, 3);
+
+		w->all[i] = (struct gr_block){
+			.addr = start + (header_words ? 16 : 0),
+			.units = units,
+			.header_words = header_words,
+		};
+		start += gr_block_bytes(&w->all[i]);
+		start +=
+			16 * below(seed, 2) * below(seed, 1 << below(seed, 24));
 	}
 }
 
@@ -61,9 +66,11 @@ static void shuffle(struct world *w, uint64_t *seed)
 	}
 }
 
+/* The last one: a block of glibc ends with the first word of the one behind it,
+ * which may have no header here. */
 static uint32_t search(const struct world *w, uint64_t addr)
 {
-	for (size_t i = 0; i < w->nall; i++)
+	for (size_t i = w->nall; i-- > 0;)
 		if (addr >= w->all[i].addr &&
 		    addr - w->all[i].addr <
 			    gr_block_usable_bytes(&w->all[i]) +
@@ -124,8 +131,7 @@ TEST(look_ups)
 	free(w);
 }
 
-/* No block begins before the bytes of the one before it end: the graph has them
- * as slots side by side. */
+/* The memory of a block begins where that of the one before it has ended. */
 TEST(overlaps)
 {
 	uint64_t seed = 99, dropped;
@@ -146,14 +152,36 @@ TEST(overlaps)
 		for (size_t k = 0; k < w->blocks.list.size; k++) {
 			const struct gr_block *b = &w->blocks.list.data[k];
 
-			assert_true(b->addr >= end);
-			end = b->addr + gr_block_bytes(b);
+			assert_true(gr_block_start(b) >= end);
+			end = gr_block_start(b) + gr_block_bytes(b);
 			w->all[k] = *b;
 		}
 		w->nall = w->blocks.list.size;
 		check_all(w, &seed);
 		gr_blocks_deinit(&w->blocks);
 	}
+	free(w);
+}
+
+/* A block of glibc in a mapping of its own, and directly behind it the first
+ * block of an allocator that has no headers. */
+TEST(mapped_beside_others)
+{
+	struct world *w = suite_alloc(sizeof(*w));
+	uint64_t dropped;
+
+	world_init(w);
+	w->all[0] = (struct gr_block){ .addr = 0x7f0000000010,
+				       .units = 0x1000 / GR_BLOCK_UNIT,
+				       .header_words = 2 };
+	w->all[1] = (struct gr_block){ .addr = 0x7f0000001000, .units = 28 };
+	for (size_t i = 0; i < 2; i++)
+		assert_true(gr_block_vector_append(&w->blocks.list, w->all[i]));
+	assert_null(gr_blocks_index(&w->blocks, &w->rt, &dropped));
+	assert_int_equal(dropped, 0);
+	assert_int_equal(gr_blocks_find(&w->blocks, 0x7f0000000fff), 0);
+	assert_int_equal(gr_blocks_find(&w->blocks, 0x7f0000001000), 1);
+	gr_blocks_deinit(&w->blocks);
 	free(w);
 }
 
