@@ -13,7 +13,7 @@ import natives
 from asking import run_goref
 from natives import CENTRAL
 
-MUTANTS = int(os.environ.get("GOREF_MUTATIONS", "400"))
+MUTANTS = int(os.environ.get("GOREF_MUTATIONS", "200"))
 PARTS = 4
 
 
