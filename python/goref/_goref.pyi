@@ -1421,11 +1421,11 @@ class GrowthBlock(NamedTuple):  # gr_growth_block
     state: Literal["in_use", "mapped", "unknown"]
     """"in_use": a block of a checked arena begins at the address, or holds it
     where its arena aligns inside of blocks (mimalloc), and has room for the
-    bytes. "mapped": all of it is mapped,
-    from the start of a page on, and is neither an allocator's nor Go's nor a
-    file's that the program runs. "unknown": no walk tells."""
+    bytes. "mapped": all of it is mapped, from the start of a page on, and is
+    neither an allocator's nor Go's nor a file's that the program runs.
+    "unknown": no walk tells."""
     bytes: int
-    """Those of the block that the program may use; else those of the
+    """Those from the address on that the program may use; else those of the
     record."""
     resident_bytes: _Known | None
     """The part of these in memory; None: not known."""

@@ -34,9 +34,9 @@ struct gr_slot_run {
  *
  * Invariants: the slots of the runs [0, nfirst) rise by address, and so do those
  * of [nfirst, nruns). Only the last slot of a run may reach into the next run,
- * whose bytes these are: a block of C has a header before its address, and its
- * slot begins at the address. runs[nruns] is an end mark with first_slot == nslots and
- * first == count; type is NULL or has count elements.
+ * whose bytes these are: a block of C may have a header before its address,
+ * where its slot begins. runs[nruns] is an end mark with first_slot == nslots
+ * and first == count; type is NULL or has count elements.
  */
 struct gr_objects {
 	uint32_t count; /**< Objects: slots that have a number. */

@@ -47,8 +47,8 @@ enum gr_growth_block_state {
 struct gr_growth_block {
 	uint32_t index;	   /**< The record's. */
 	const char *state; /**< "in_use", "mapped", "unknown" */
-	/** Those of the block that the program may use; else those of the
-	 * record. */
+	/** Those from the address on that the program may use; else those of
+	 * the record. */
 	uint64_t bytes;
 	uint64_t resident_bytes; /**< The part of these; UINT64_MAX: unknown. */
 	/** Those of the block as its allocator counts them (gr_block_bytes());

@@ -36,7 +36,8 @@ static uint64_t end_of(const struct gr_block *block)
 	return block->addr + gr_block_usable_bytes(block);
 }
 
-/* Drop the blocks whose memory begins in that of an earlier one. */
+/* Drop the blocks whose memory begins in that of an earlier one, or that have
+ * its address, as a block that is all header leaves no memory behind it. */
 static uint64_t drop_overlaps(struct gr_block_vector *list)
 {
 	size_t kept = 0;
@@ -45,7 +46,8 @@ static uint64_t drop_overlaps(struct gr_block_vector *list)
 	for (size_t i = 0; i < list->size; i++) {
 		uint64_t start = gr_block_start(&list->data[i]);
 
-		if (start < end) {
+		if (start < end ||
+		    (kept && list->data[kept - 1].addr == list->data[i].addr)) {
 			dropped++;
 			continue;
 		}

@@ -48,7 +48,8 @@ struct gr_blocks {
 void gr_blocks_deinit(struct gr_blocks *blocks);
 
 /** Sort the list and index it. Blocks whose memory (gr_block_start()) overlaps
- * that of an earlier one are dropped, and counted in @p ret_dropped. The image polls and limits the memory. */
+ * that of an earlier one are dropped, and counted in @p ret_dropped. The image
+ * polls and limits the memory. */
 struct gr_error *gr_blocks_index(struct gr_blocks *blocks,
 				 struct gr_runtime *rt,
 				 uint64_t *ret_dropped) GR_MUST_CHECK;

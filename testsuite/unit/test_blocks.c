@@ -185,6 +185,26 @@ TEST(mapped_beside_others)
 	free(w);
 }
 
+/* A block that is all header, as only damage makes it, and another one at its
+ * address. */
+TEST(blocks_at_one_address)
+{
+	struct world *w = suite_alloc(sizeof(*w));
+	const struct gr_block blocks[] = {
+		{ .addr = 0x7f0000000010, .units = 2, .header_words = 2 },
+		{ .addr = 0x7f0000000010, .units = 28 },
+	};
+	uint64_t dropped;
+
+	world_init(w);
+	for (size_t i = 0; i < GR_ARRAY_SIZE(blocks); i++)
+		assert_true(gr_block_vector_append(&w->blocks.list, blocks[i]));
+	assert_null(gr_blocks_index(&w->blocks, &w->rt, &dropped));
+	assert_int_equal(dropped, 1);
+	gr_blocks_deinit(&w->blocks);
+	free(w);
+}
+
 /* The index of blocks that lie far apart costs memory, which has a limit. */
 TEST(limit)
 {
