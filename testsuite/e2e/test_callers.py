@@ -29,7 +29,11 @@ WORK = {
     )
 }  # fmt: skip
 # The runtime gives up g or its stack here, or calls the vdso on another one.
-ODD = re.compile(r"runtime\.(nanotime1|sigtramp|walltime)|time\.now|__vdso_\w+")
+# A signal's handler has a stack of its own, and there is no copy of the other.
+ODD = re.compile(
+    r"runtime\.(nanotime1|(cgoS|s)igtramp|walltime)|time\.now|__vdso_\w+"
+    r"|__restore_rt"
+)
 C_WAIT = ["c_wait", "c_outer"]
 CALL_C = ["runtime.asmcgocall", "runtime.cgocall"]
 IN_C = [*CALL_C, "main._Cfunc_c_outer"]
@@ -132,7 +136,6 @@ def check(found):
                 ODD.fullmatch(name) for name in frames
             )
     check_waiting(found)
-    # A signal's handler has a stack of its own, of which there is no copy.
     assert sum(unfinished.values()) <= len(found) / 1000, unfinished
     names = Counter(name for _, frames in found for name in set(frames))
     idle = {"main.workInStack", "main.workInThreads"}  # others work for them
