@@ -86,13 +86,20 @@ func holdBehindC() {
 	pinOne()
 }
 
+// takeFar gives the address of a block that is on no stack of a thread.
+//
+//go:noinline
+func takeFar(name string, size C.size_t) uintptr {
+	return ^uintptr(C.take_hidden(kind(name), size))
+}
+
 // holdByGoroutine leaves a goroutine whose frame alone has two blocks, one as a
 // number.
 func holdByGoroutine() {
 	ready := make(chan int)
 	go func() {
-		block := C.take(C.HELD, kind("goroutine"), 248)
-		number := uintptr(C.take(C.HELD, kind("number"), 264))
+		block := unsafe.Pointer(takeFar("goroutine", 248))
+		number := takeFar("number", 264)
 		close(ready)
 		<-neverReady
 		C.free(block)

@@ -177,3 +177,31 @@ __attribute__((noinline)) void far_below(void (*call)(void))
 	distance[FAR - 1] = 0;
 	clear_scratch_registers();
 }
+
+static struct {
+	const char *kind;
+	size_t size;
+	uintptr_t hidden;
+} wanted;
+
+static void take_wanted(void)
+{
+	wanted.hidden = ~(uintptr_t)take(HELD, wanted.kind, wanted.size);
+}
+
+static void overwrite_stack(void)
+{
+	volatile char area[FAR];
+
+	for (int i = 0; i < FAR; i++)
+		area[i] = 0;
+}
+
+uintptr_t take_hidden(const char *kind, size_t size)
+{
+	wanted.kind = kind;
+	wanted.size = size;
+	far_below(take_wanted);
+	far_below(overwrite_stack);
+	return wanted.hidden;
+}

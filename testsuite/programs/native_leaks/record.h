@@ -48,4 +48,11 @@ struct record record_at(long i);
 /** Call it far down the stack, where later calls leave its words alone. */
 void far_below(void (*call)(void));
 
+/**
+ * As take(), of a block that is held, but the complement of its address. No copy
+ * of the address stays on the stack of the thread, which later runs Go's
+ * scheduler or other goroutines. One thread at a time may call it.
+ */
+uintptr_t take_hidden(const char *kind, size_t size);
+
 #endif
