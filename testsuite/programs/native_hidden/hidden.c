@@ -26,13 +26,28 @@ void scrub(void)
 		dead[i] = 0;
 }
 
+void *reserve(uintptr_t place)
+{
+	void *at = (void *)place;
+	void *area =
+		mmap(at, BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (area == MAP_FAILED)
+		abort();
+	if (area == at)
+		return at;
+	munmap(area, BYTES);
+	return NULL;
+}
+
 static void *map(void *at, int how, int file, size_t bytes)
 {
 	if (file >= 0 && ftruncate(file, bytes))
 		abort();
-	void *area = mmap(at, bytes, PROT_READ | PROT_WRITE, how, file, 0);
+	void *area = mmap(at, bytes, PROT_READ | PROT_WRITE,
+			  how | (at ? MAP_FIXED : 0), file, 0);
 
-	if (area == MAP_FAILED || (at && area != at))
+	if (area == MAP_FAILED)
 		abort();
 	if (file >= 0)
 		close(file);

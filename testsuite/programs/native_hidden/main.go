@@ -38,15 +38,16 @@ func init() {
 }
 
 // behindGo fills the heap to the end of an arena, and writes to its last page.
-func behindGo() unsafe.Pointer {
+// It gives the address behind it.
+func behindGo() uintptr {
 	debug.SetGCPercent(-1)
 	for {
 		page := make([]byte, pageBytes)
 		filling = append(filling, page)
-		end := unsafe.Pointer(&page[pageBytes-1])
-		if (uintptr(end)+1)%arenaBytes == 0 {
+		end := uintptr(unsafe.Pointer(&page[0])) + pageBytes
+		if end%arenaBytes == 0 {
 			page[pageBytes-1] = 1
-			return unsafe.Add(end, 1)
+			return end
 		}
 	}
 }
@@ -56,8 +57,8 @@ func address(how string) []byte {
 	name := C.CString(how)
 	defer C.free(unsafe.Pointer(name))
 	var at unsafe.Pointer
-	if how == "behind" {
-		at = behindGo()
+	for how == "behind" && at == nil {
+		at = C.reserve(C.uintptr_t(behindGo())) // the runtime may have been faster
 	}
 	hidden := uint64(C.hide(name, at))
 	return strconv.AppendUint(nil, ^hidden, 10)
