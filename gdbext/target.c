@@ -110,7 +110,7 @@ static int parse_registers(PyObject *values, struct gr_regs *ret)
 		else
 			ret->call = value;
 	}
-	ret->is_in_call = count > GR_NREGS + 1 && ret->call != UINT64_MAX;
+	ret->is_in_call = count > GR_NREGS + 1 && ret->call != GR_CALL_NONE;
 	return 0;
 }
 

@@ -134,6 +134,6 @@ struct gr_regs gr_arch_load_user(const struct gr_arch *arch,
 	if (arch->user_call == GR_REG_NONE)
 		return ret;
 	ret.call = gr_load_u64(words + GR_WORD_BYTES * arch->user_call);
-	ret.is_in_call = ret.call != UINT64_MAX;
+	ret.is_in_call = ret.call != GR_CALL_NONE;
 	return ret;
 }

@@ -43,11 +43,16 @@ enum gr_arm64_reg {
 #define GR_REGS_MAX 33
 #define GR_REG_NONE 0xff
 
+/** No system call. */
+#define GR_CALL_NONE UINT64_MAX
+
 /** Registers of one thread (or of one interrupted context), by DWARF number. */
 struct gr_regs {
 	uint64_t value[GR_REGS_MAX];
 	uint64_t fs_base; /**< 0 if not known. */
-	uint64_t call; /**< Number of the system call that the thread is in. */
+	/** Number of the system call that the thread is in, if is_in_call; else
+	 * GR_CALL_NONE if it is known to be in none. */
+	uint64_t call;
 	bool is_in_call; /**< False: it is in none, or nobody knows. */
 	/**
 	 * The thread did not stop: only pc, sp and the system call are known,

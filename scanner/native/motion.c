@@ -67,11 +67,13 @@ static bool wakes(const struct gr_arch *arch, const struct gr_regs *regs)
 	       (regs->value[reg] & FUTEX_COMMAND) == FUTEX_WAKE;
 }
 
-/* Does the instruction before @p pc, or the one there, make a system call? A
- * thread that a signal interrupted there had waited in the kernel. */
-static struct gr_error *is_at_call(struct gr_runtime *rt, uint64_t pc,
-				   bool *ret)
+/* May the thread have waited in the kernel when a signal interrupted it? Then the
+ * instruction before its pc, or the one there, makes a system call. A thread that
+ * is known to be in no call runs, also there. */
+static struct gr_error *may_wait(struct gr_runtime *rt,
+				 const struct gr_regs *regs, bool *ret)
 {
+	uint64_t pc = regs->value[rt->arch->pc];
 	const uint8_t *code = rt->arch->call_code;
 	const uint64_t places[] = {
 		pc - (rt->arch->machine == EM_AARCH64 ? 4 : 2), pc
@@ -79,6 +81,8 @@ static struct gr_error *is_at_call(struct gr_runtime *rt, uint64_t pc,
 	struct gr_error *err = NULL;
 
 	*ret = false;
+	if (regs->call == GR_CALL_NONE)
+		return NULL;
 	for (size_t i = 0; !err && i < GR_ARRAY_SIZE(places); i++) {
 		uint8_t bytes[2] = { 0 };
 
@@ -132,7 +136,7 @@ struct gr_error *gr_native_is_moving(struct gr_runtime *rt,
 	}
 	if (!is_there)
 		return NULL;
-	struct gr_error *err = is_at_call(rt, pc, &is_waiting);
+	struct gr_error *err = may_wait(rt, regs, &is_waiting);
 	*ret = !err && !is_waiting;
 	return err;
 }

@@ -8,7 +8,6 @@
 #include "inferior/elf.h"
 #include "inferior/recorder.h"
 #include "native/c_roots.h"
-#include "native/motion.h"
 #include "native/musl_threads.h"
 
 #include "native_builder.h"
@@ -63,7 +62,6 @@ enum {
 	NMETAS_USED,
 	CALL_PAUSE = 34,
 	CALL_MMAP = 9,
-	CALL_FUTEX = 202,
 };
 
 struct musl_case {
@@ -680,21 +678,6 @@ TEST(interrupted)
 	assert_null(native_read(w, 0));
 	assert_null(w->native.arenas.data[0].reason);
 	native_destroy(w);
-}
-
-/* A saved file has these bits of registers, beside addresses. */
-TEST(call_bits)
-{
-	const struct gr_arch *arch = &gr_arch_x86_64;
-	struct gr_regs regs = { .is_in_call = true, .call = CALL_FUTEX };
-
-	assert_int_equal(gr_native_call_bits(arch, &regs, GR_REG_RSI), 127);
-	assert_int_equal(gr_native_call_bits(arch, &regs, GR_REG_RDX), 0);
-	regs.is_in_call = false;
-	assert_int_equal(gr_native_call_bits(arch, &regs, GR_REG_RSI), 0);
-	regs = (struct gr_regs){ .is_in_call = true, .call = 98 };
-	assert_int_equal(gr_native_call_bits(arch, &regs, GR_REG_RSI), 0);
-	assert_int_equal(gr_native_call_bits(&gr_arch_arm64, &regs, 1), 127);
 }
 
 GR_SUITE_WITH("musl", polls_set_alarm, NULL)

@@ -98,6 +98,8 @@ static void load_context(const struct context_shape *shape,
 
 	*ret = *thread;
 	ret->is_partial = false;
+	ret->is_in_call = false;
+	ret->call = 0; // the frame does not tell
 	for (size_t i = 0; i < words->count; i++)
 		ret->value[words->reg[i]] = gr_load_u64(
 			context + shape->regs_off + i * GR_WORD_BYTES);

@@ -19,6 +19,8 @@
  * be C code and the restorer may be libc's. Nested handlers leave frames at
  * lower addresses.
  *
+ * The frame does not tell whether the thread was in a system call.
+ *
  * *@p found is false if the thread is not on that stack or the stack has no
  * such frame.
  */

@@ -87,7 +87,6 @@ static struct gr_error *is_at_work(const struct gr_musl *m,
 	gr_error_catch(&err, GR_ERROR_NOT_SAVED);
 	if (err || !is_found)
 		return err;
-	before.is_in_call = false;
 	return gr_native_is_moving(rt, &before, m->r->native, ret);
 }
 
