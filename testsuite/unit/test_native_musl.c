@@ -334,6 +334,9 @@ WORD(other_left, word_at(GR_MUSL_AVAIL_META), AREA1 + 24)
 WORD(areas_loop, AREA0 + GR_MUSL_AREA_NEXT, AREA0)
 WORD(areas_end, AREA0 + GR_MUSL_AREA_NEXT, 0)
 WORD(areas_leave, AREA0 + GR_MUSL_AREA_NEXT, UINT64_C(0x700000000000))
+WORD(area_begins, AREA1, 0)
+WORD(areas_go_on, AREA1 + GR_MUSL_AREA_NEXT, AREA1 + 0x1000)
+WORD(odd_tail, word_at(GR_MUSL_META_AREA_TAIL), AREA1 + 8)
 WORD(free_loop, meta_at(META_FREE1) + GR_MUSL_META_NEXT, meta_at(META_FREE1))
 WORD(free_in_use, meta_at(META_FREE1) + GR_MUSL_META_NEXT, meta_at(META_SMALL))
 WORD(free_leaves, meta_at(META_FREE1) + GR_MUSL_META_NEXT, GROUPS)
@@ -437,6 +440,9 @@ static const struct musl_case cases[] = {
 	{ "areas in a loop", AREAS, areas_loop },
 	{ "areas end early", AREAS, areas_end },
 	{ "areas lead elsewhere", AREAS, areas_leave },
+	{ "the last area has no secret so far", AREAS, area_begins },
+	{ "an area is about to be the last one", AREAS, areas_go_on },
+	{ "an odd last area", NULL, odd_tail },
 	{ "free metas in a loop", RINGS, free_loop },
 	{ "a free meta is in use", RINGS, free_in_use },
 	{ "free metas lead elsewhere", RINGS, free_leaves },

@@ -2,7 +2,7 @@
 /*
  * malloc_context lies in bss of the C library, or of a static program. Its
  * symbol is hidden, and most files lack it. Nobody needs it: the context has a
- * secret of 64 random bits, which the first and the last meta area have, too.
+ * secret of 64 random bits, which each meta area has, too.
  */
 #include "native/allocators/musl.h"
 
@@ -43,11 +43,11 @@ static bool is_context(struct gr_view *view, uint64_t addr)
 	uint64_t secret = context[GR_MUSL_SECRET];
 	uint64_t tail = context[GR_MUSL_META_AREA_TAIL];
 
+	// A thread may be about to write the last area.
 	return secret && (uint32_t)context[GR_MUSL_INIT_DONE] == 1 &&
 	       context[GR_MUSL_AVAIL_META_COUNT] <= GR_MUSL_NMETAS &&
-	       is_area(view, context[GR_MUSL_META_AREA_HEAD], secret) &&
-	       is_area(view, tail, secret) &&
-	       gr_view_has(view, tail + GR_MUSL_AREA_NEXT, 0);
+	       is_area(view, context[GR_MUSL_META_AREA_HEAD], secret) && tail &&
+	       tail % GR_MUSL_AREA_BYTES == 0;
 }
 
 /* Record what a context was told by. The list of areas may not lead to the last
