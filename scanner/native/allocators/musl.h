@@ -130,6 +130,10 @@ struct gr_error *gr_musl_find_version(struct gr_native_reader *r,
 /** musl_find: refuse the malloc that musl had before 1.2.1, if it is there. */
 struct gr_error *gr_musl_find_old(struct gr_native_reader *r) GR_MUST_CHECK;
 
+/** musl_groups: is there a meta area at @p addr, with the secret of the
+ * context? */
+bool gr_musl_is_area(struct gr_view *view, uint64_t addr, uint64_t secret);
+
 /** musl_groups: find the areas and the groups, and check them against each other
  * and the allocator's counters. Their memory is not looked at. */
 struct gr_error *gr_musl_read_groups(struct gr_musl *m) GR_MUST_CHECK;

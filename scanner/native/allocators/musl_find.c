@@ -23,17 +23,6 @@ enum { MOST_VERSION_BYTES = 32 };
 
 // ------------------------------------------------------------------- context
 
-/* Is there a meta area at @p addr with the secret? */
-static bool is_area(struct gr_view *view, uint64_t addr, uint64_t secret)
-{
-	uint64_t nslots;
-
-	return addr && addr % GR_MUSL_AREA_BYTES == 0 &&
-	       gr_view_has(view, addr + GR_MUSL_AREA_CHECK, secret) &&
-	       gr_view_word(view, addr + GR_MUSL_AREA_NSLOTS, &nslots) &&
-	       (uint32_t)nslots == GR_MUSL_NMETAS;
-}
-
 static bool is_context(struct gr_view *view, uint64_t addr)
 {
 	uint64_t context[GR_MUSL_NWORDS];
@@ -46,8 +35,8 @@ static bool is_context(struct gr_view *view, uint64_t addr)
 	// A thread may be about to write the last area.
 	return secret && (uint32_t)context[GR_MUSL_INIT_DONE] == 1 &&
 	       context[GR_MUSL_AVAIL_META_COUNT] <= GR_MUSL_NMETAS &&
-	       is_area(view, context[GR_MUSL_META_AREA_HEAD], secret) && tail &&
-	       tail % GR_MUSL_AREA_BYTES == 0;
+	       gr_musl_is_area(view, context[GR_MUSL_META_AREA_HEAD], secret) &&
+	       tail && tail % GR_MUSL_AREA_BYTES == 0;
 }
 
 /* Record what a context was told by. The list of areas may not lead to the last

@@ -35,15 +35,13 @@ static int compare_addrs(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Is a page the meta area that a list leads to? */
-static bool is_area(struct gr_musl *m, uint64_t addr)
+bool gr_musl_is_area(struct gr_view *view, uint64_t addr, uint64_t secret)
 {
 	uint64_t nslots;
 
-	return addr % GR_MUSL_AREA_BYTES == 0 &&
-	       gr_view_has(&m->quiet, addr + GR_MUSL_AREA_CHECK,
-			   m->context[GR_MUSL_SECRET]) &&
-	       gr_view_word(&m->quiet, addr + GR_MUSL_AREA_NSLOTS, &nslots) &&
+	return addr && addr % GR_MUSL_AREA_BYTES == 0 &&
+	       gr_view_has(view, addr + GR_MUSL_AREA_CHECK, secret) &&
+	       gr_view_word(view, addr + GR_MUSL_AREA_NSLOTS, &nslots) &&
 	       (uint32_t)nslots == GR_MUSL_NMETAS;
 }
 
@@ -55,7 +53,9 @@ static struct gr_error *read_areas(struct gr_musl *m)
 	struct gr_error *err = NULL;
 
 	while (!err && at) {
-		if (!gr_chain_step(&chain, at) || !is_area(m, at)) {
+		if (!gr_chain_step(&chain, at) ||
+		    !gr_musl_is_area(&m->quiet, at,
+				     m->context[GR_MUSL_SECRET])) {
 			gr_arena_fail(gr_musl_arena(m), areas_damaged);
 			break;
 		}
