@@ -6,13 +6,23 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/sort.h"
 #include "inferior/image_internal.h"
 
-enum { PAGEMAP_ENTRIES = 4096, SCAN_REGIONS = 512 };
+enum {
+	PAGEMAP_ENTRIES = 4096,
+	SCAN_REGIONS = 512,
+	/* Pages that the kernel moves: the nap before each new look, and the
+	 * time for all of them. A busy machine oversleeps, so some looks are
+	 * taken in any case. */
+	MOVE_NAP_NS = 1000000,
+	MOVE_WAIT_MS = 50,
+	LEAST_MOVE_NAPS = 5,
+};
 
 #define PAGEMAP_PRESENT (UINT64_C(1) << 63)
 #define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
@@ -55,8 +65,11 @@ struct process {
 	size_t next, end;
 	FILE *smaps;
 	int pagemap; /**< Opened first and asked last: see check_alive(). */
-	bool has_no_scan;   /**< The kernel has no PAGEMAP_SCAN. */
-	bool has_swapped;   /**< The mapping has pages in swap. */
+	bool has_no_scan; /**< The kernel has no PAGEMAP_SCAN. */
+	bool has_swapped; /**< The mapping has pages in swap. */
+	bool may_move;	  /**< It has pages that may be on the move. */
+	unsigned int move_naps;
+	int64_t move_end_ms;
 	uint64_t rss_bytes; /**< The sum of smaps. */
 	uint64_t found_bytes;
 };
@@ -182,6 +195,7 @@ static struct gr_error *add(struct process *p, struct gr_residency *r,
 static struct gr_error *add_swapped(struct process *p, struct gr_residency *r,
 				    struct gr_resident range)
 {
+	p->may_move = true;
 	return p->has_swapped ? gr_residency_add_swapped(p->target, r, range) :
 				NULL;
 }
@@ -277,17 +291,58 @@ static struct gr_error *read_pagemap(struct process *p, uint32_t mapping,
 }
 
 /* Add the pages of a mapping that are in memory, and those that are in swap. */
-static struct gr_error *read_mapping(struct process *p, struct gr_residency *r,
-				     uint32_t mapping, bool has_swapped)
+static struct gr_error *read_once(struct process *p, struct gr_residency *r,
+				  uint32_t mapping)
 {
 	const struct gr_mapping *m = &r->mappings.list.data[mapping];
 	struct gr_error *err = NULL;
 
-	p->has_swapped = has_swapped;
 	if (!p->has_no_scan)
 		err = scan_mapping(p, mapping, m->start, m->end, r);
 	if (!err && p->has_no_scan)
 		err = read_pagemap(p, mapping, m->start, m->end, r);
+	return err;
+}
+
+/* Wait a moment for pages that the kernel moves. Return false when the time is
+ * over. */
+static bool wait_for_move(struct process *p)
+{
+	const struct timespec moment = { 0, MOVE_NAP_NS };
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	int64_t now_ms = now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
+	if (!p->move_naps)
+		p->move_end_ms = now_ms + MOVE_WAIT_MS;
+	if (now_ms >= p->move_end_ms && p->move_naps >= LEAST_MOVE_NAPS)
+		return false;
+	p->move_naps++;
+	nanosleep(&moment, NULL);
+	return true;
+}
+
+/* Read a mapping. smaps counts a page that the kernel moves to another place of
+ * memory (Documentation/mm/page_migration.rst), but pagemap tells it as one in
+ * swap meanwhile. If there are such pages, and fewer others than smaps has
+ * counted, all are read again. */
+static struct gr_error *read_mapping(struct process *p, struct gr_residency *r,
+				     uint32_t mapping, const struct held *held)
+{
+	size_t nranges = r->ranges.size, nswapped = r->swapped.size;
+	uint64_t before = p->found_bytes;
+	struct gr_error *err;
+
+	p->has_swapped = held->swap_bytes;
+	// Bounded by the time that wait_for_move() has.
+	do {
+		r->ranges.size = nranges;
+		r->swapped.size = nswapped;
+		p->found_bytes = before;
+		p->may_move = false;
+		err = read_once(p, r, mapping);
+	} while (!err && p->may_move &&
+		 p->found_bytes - before < held->rss_bytes && wait_for_move(p));
 	return err;
 }
 
@@ -313,7 +368,7 @@ struct gr_error *gr_residency_read_process(const struct gr_image *image,
 	// Most of the address space is reserved only.
 	for (size_t i = 0; !err && i < n; i++)
 		if (held[i].rss_bytes || held[i].swap_bytes)
-			err = read_mapping(&p, r, i, held[i].swap_bytes);
+			err = read_mapping(&p, r, i, &held[i]);
 	if (!err)
 		err = check_alive(&p);
 	// A mapping that grows while smaps is read may be there twice.
@@ -348,17 +403,18 @@ static struct gr_error *read_forked(struct process *fork, struct process *of,
 				    const struct held *held)
 {
 	const struct gr_mapping *m = &r->mappings.list.data[mapping];
+	const struct held unknown = { 0 };
 	struct gr_error *err = NULL;
 	size_t first = r->ranges.size;
 
 	// Most of the address space is reserved only.
 	if (held->rss_bytes || held->swap_bytes)
-		err = read_mapping(fork, r, mapping, held->swap_bytes);
+		err = read_mapping(fork, r, mapping, held);
 	of->next = first;
 	of->end = r->ranges.size;
 	if (err || !has_files(m))
 		return err;
-	err = read_mapping(of, r, mapping, false);
+	err = read_mapping(of, r, mapping, &unknown);
 	if (err || first == of->end || of->end == r->ranges.size)
 		return err;
 	return gr_sort(r->ranges.data + first, r->ranges.size - first,

@@ -117,15 +117,23 @@ def scripted(target, code):
 
 
 BLOCKS = """
-print(json.dumps([
+heaps = heap._scan().native().heaps
+states = [
+    [of.name, of.refusal, [arena.reason for arena in of.arenas]]
+    for of in heaps
+]
+rows = [
     [block.address, block.size] for block in heap.objects() if is_c(block)
-]))
+]
+print(json.dumps([states, rows]))
 """
 
 
 def reached(target):
-    """{address: bytes} of the C blocks that something holds."""
-    rows = scripted(target, BLOCKS)
+    """{address: bytes} of the C blocks that something holds. Why there may be
+    none can be read in the output of a failed test."""
+    states, rows = scripted(target, BLOCKS)
+    print("allocators:", states)
     found = dict(rows)
     assert len(found) == len(rows)
     return found

@@ -23,7 +23,7 @@ LARGEST = 1 << 30
 class Memory:
     """The pages that a process has in memory, and its Rss. Pages of no file
     that are not its own alone may be the page of zeros, which does not count
-    as Rss."""
+    as Rss. A page that the kernel moves looks like one in swap."""
 
     def __init__(self, pid):
         self.pages, self.rss_bytes, self.shared = {}, 0, set()
@@ -45,7 +45,7 @@ class Memory:
         pagemap.seek(start // 4096 * 8)
         entries = struct.unpack(f"<{count}Q", pagemap.read(8 * count))
         for number, entry in enumerate(entries):
-            if entry >> 63:
+            if entry >> 62:
                 self.pages[start + number * 4096] = name
             if entry >> 63 and not entry & EXCLUSIVE and name[:1] != "/":
                 self.shared.add(start + number * 4096)
