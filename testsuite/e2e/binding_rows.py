@@ -313,7 +313,13 @@ def look_at_values(scan):
 
 
 def look_at_a_process(module):
-    with subprocess.Popen(["sleep", "1000"]) as popen:
+    with subprocess.Popen(
+        ["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as popen:
+        # Popen() returns while the kernel still replaces the program.
+        popen.stdin.write(b"begun\n")
+        popen.stdin.flush()
+        assert popen.stdout.readline() == b"begun\n"
         process = Checked(module.Process(popen.pid))
         process.stop(limit_s=60.0)
         process.call_all()
