@@ -7,6 +7,7 @@ import bisect
 import random
 import re
 import subprocess
+from collections import Counter
 
 import pytest
 
@@ -112,12 +113,30 @@ class Found:
                 self.stacks.setdefault(number, {})[row] = None
 
 
-def check(chains, found, known):
-    """Each chain was seen, and no stack is another one."""
+# Stacks that a probe cannot read, because the kernel moves their pages to another
+# place of memory just then.
+UNREAD = 3
+
+
+def lost_in(answers):
+    """The number of events that the probes have lost, by kind."""
+    lost = Counter()
+    for answer in answers:
+        lost.update(answer.lost())
+    return lost
+
+
+def check(chains, found, known, unread):
+    """Each chain was seen, but for those of which a stack was not read, and no
+    stack is another one."""
     wrong = []
+    unseen = {*range(len(chains))} - found.stacks.keys()
+    assert len(unseen) <= unread
     for number, letters in enumerate(chains):
+        if number in unseen:
+            continue
         calls = [name for name in expected(letters) if name in known]
-        for finished, names in found.stacks.get(number, {(False, ()): None}):
+        for finished, names in found.stacks[number]:
             seen = [name for name in reversed(names) if name in known]
             if not finished or seen != calls or not is_start(names):
                 wrong.append((letters, finished, names))
@@ -147,9 +166,11 @@ def collect(exe, known=KNOWN, twins=()):
         tracer.close()
     finally:
         program.process.stop()
-    assert not [answer.lost() for answer in answers if answer.lost()]
+    lost = lost_in(answers)
+    unread = lost.pop("no_stack", 0)
+    assert not lost and unread <= UNREAD
     faults = [event for answer in answers for event in answer.faults()]
-    check(chains, Found(chains, blocks, tracer, faults), known)
+    check(chains, Found(chains, blocks, tracer, faults), known, unread)
 
 
 ROWS = [
