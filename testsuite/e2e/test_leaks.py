@@ -231,7 +231,9 @@ def test_torn_core(farm, tmp_path):
     os.truncate(torn, torn.stat().st_size - (64 << 10))
     done = run_cli(["core", target.exe, torn, "leaks", "--fail-on-leaks"])
     assert done.returncode == 3, (done.stdout, done.stderr)
-    assert done.stdout.startswith("no goroutine is known to have leaked; ")
+    assert done.stdout.startswith(
+        "in what could be read: no goroutine is known to have leaked; "
+    )
     assert "may lie in the memory that is missing" in done.stdout
     done = run_cli(["core", target.exe, torn, "leaks", "--json"])
     document = Document(done.stdout)

@@ -164,8 +164,7 @@ def test_a_pile_up_is_the_verdict(farm):
 
 
 def test_a_truncated_core_gives_no_all_clear(hung, tmp_path):
-    """It is in a deadlock, which lies in the missing part. Where the goroutines
-    are in the other part, they may have leaked."""
+    """It is in a deadlock, which lies in the missing part."""
     cut = tmp_path / "core"
     cut.write_bytes(hung.core.read_bytes()[: hung.core.stat().st_size // 3])
     env = {**environment(), "TERM": "dumb"}
@@ -176,8 +175,7 @@ def test_a_truncated_core_gives_no_all_clear(hung, tmp_path):
         )  # fmt: skip
         first = done.stdout.splitlines()[0]
         assert done.returncode == 3, done.stderr
-        words = "could not be read", "in what could be read", " may have"
-        assert any(said in first for said in words), first
+        assert "could not be read" in first or "in what could be read" in first
         assert "nothing stands out" not in first
 
 

@@ -60,7 +60,7 @@ class LeaksReport(TopReport["Leaks"]):
         groups = self._news()
         shown = groups[: top or None]
         first = leaks_line(self.found)
-        if self.partial and not self.found.leaked + self.found.unproven:
+        if self.partial and not self.found.leaked:
             first = f"in what could be read: {first}"
         lines = [
             styled(first, "warn" if self.found.leaked else "title"),
